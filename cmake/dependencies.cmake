@@ -1,0 +1,37 @@
+# Everything that the project takes from elsewhere, with the oldest version that is tested (Debian 12's) in one place.
+# The Debian package names of these stand in tools/packages.sh.
+set(CMAKE_THREAD_PREFER_PTHREAD ON)
+find_package(Threads REQUIRED)
+find_package(ZLIB 1.2.13 REQUIRED)
+find_package(simdjson 3.0.1 REQUIRED)
+find_package(fmt 9.1.0 REQUIRED)
+find_package(nlohmann_json 3.11.2 REQUIRED)
+
+# Libraries whose Debian packages ship no CMake config in every release.
+function(stepscope_find_library target header library)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+  if(library)
+    find_library(${target}_LIBRARY ${library} REQUIRED)
+    target_link_libraries(${target} INTERFACE ${${target}_LIBRARY})
+  endif()
+endfunction()
+stepscope_find_library(stepscope_isal isa-l.h isal)           # >= 2.30
+stepscope_find_library(stepscope_robin_map tsl/robin_map.h "") # >= 1.2.1
+stepscope_find_library(stepscope_cli11 CLI/CLI.hpp "")         # >= 2.1.2
+stepscope_find_library(stepscope_xxhash xxhash.h "")           # >= 0.8.1, used header-only
+
+if(STEPSCOPE_BUILD_TESTS)
+  find_package(GTest 1.12.1 REQUIRED)
+  include(GoogleTest)
+endif()
+if(STEPSCOPE_BUILD_BENCH)
+  find_package(benchmark 1.7.1 REQUIRED)
+endif()
+
+# ccache where there is one: several build trees share their objects.
+find_program(STEPSCOPE_CCACHE ccache)
+if(STEPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${STEPSCOPE_CCACHE})
+endif()
