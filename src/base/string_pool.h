@@ -49,8 +49,8 @@ class StringPool {
   std::size_t block_used_ = 0;
   std::size_t block_size_ = 0;
   std::vector<std::string_view> strings_;
-  tsl::robin_map<std::string_view, std::uint32_t, Hash, std::equal_to<>, std::allocator<std::pair<std::string_view, std::uint32_t>>,
-                 true>
+  tsl::robin_map<std::string_view, std::uint32_t, Hash, std::equal_to<>,
+                 std::allocator<std::pair<std::string_view, std::uint32_t>>, true>
       ids_;
 };
 

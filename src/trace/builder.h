@@ -51,7 +51,7 @@ struct DeviceProperties {
 // Names given by metadata events, which may stand anywhere in the file.
 struct PlaceName {
   std::string pid;
-  std::string tid;   // empty for a process
+  std::string tid;  // empty for a process
   std::string name;
   bool is_labels = false;  // process_labels instead of process_name
 };

@@ -7,12 +7,27 @@
 namespace stepscope {
 
 std::string_view note_kind_name(NoteKind kind) {
-  static constexpr std::array<std::string_view, 21> kNames = {
-      "file_cut",          "array_unclosed",    "damaged_event",     "invalid_escape",       "unescaped_quote",
-      "bare_value",        "control_character", "big_integer",       "missing_field",        "bad_duration",
-      "swallowing_duration", "duplicate_event", "interleaved_writers", "second_document",    "merged_processes",
-      "gzip_damaged",      "unmatched_begin",   "unknown_category",  "negative_latency",     "empty_object",
-      "trailing_text"};
+  static constexpr std::array<std::string_view, 21> kNames = {"file_cut",
+                                                              "array_unclosed",
+                                                              "damaged_event",
+                                                              "invalid_escape",
+                                                              "unescaped_quote",
+                                                              "bare_value",
+                                                              "control_character",
+                                                              "big_integer",
+                                                              "missing_field",
+                                                              "bad_duration",
+                                                              "swallowing_duration",
+                                                              "duplicate_event",
+                                                              "interleaved_writers",
+                                                              "second_document",
+                                                              "merged_processes",
+                                                              "gzip_damaged",
+                                                              "unmatched_begin",
+                                                              "unknown_category",
+                                                              "negative_latency",
+                                                              "empty_object",
+                                                              "trailing_text"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

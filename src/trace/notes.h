@@ -54,7 +54,8 @@ struct Note {
 // At most one Note for each (kind, severity).
 class Notes {
  public:
-  void add(NoteKind kind, NoteSeverity severity, std::uint64_t offset, std::string_view example, std::uint64_t count = 1);
+  void add(NoteKind kind, NoteSeverity severity, std::uint64_t offset, std::string_view example,
+           std::uint64_t count = 1);
   void merge(const Notes& other);
   // In the order of enum NoteKind.
   [[nodiscard]] const std::vector<Note>& all() const { return notes_; }

@@ -22,17 +22,17 @@ namespace stepscope {
 
 // What the file says about the recording as a whole.
 struct TraceInfo {
-  std::string source;                          // path, or "standard input"
-  std::string producer;                        // importer's name: "chrome-json", ...
-  std::uint64_t text_bytes = 0;                // decompressed size read
-  std::uint64_t event_count = 0;               // events kept in any table
-  std::uint64_t metadata_event_count = 0;      // ph M, empty objects excluded
-  std::int64_t base_ns = 0;                    // baseTimeNanoseconds; 0 if absent
-  std::optional<std::int64_t> rank;            // distributedInfo
+  std::string source;                      // path, or "standard input"
+  std::string producer;                    // importer's name: "chrome-json", ...
+  std::uint64_t text_bytes = 0;            // decompressed size read
+  std::uint64_t event_count = 0;           // events kept in any table
+  std::uint64_t metadata_event_count = 0;  // ph M, empty objects excluded
+  std::int64_t base_ns = 0;                // baseTimeNanoseconds; 0 if absent
+  std::optional<std::int64_t> rank;        // distributedInfo
   std::optional<std::int64_t> world_size;
-  std::string backend;                         // "nccl", ...
+  std::string backend;  // "nccl", ...
   std::string trace_name;
-  std::string host_name;                       // empty if absent
+  std::string host_name;  // empty if absent
   std::optional<std::int64_t> cuda_runtime_version;
   std::optional<std::int64_t> cuda_driver_version;
   std::optional<std::int64_t> cupti_version;

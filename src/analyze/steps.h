@@ -1,0 +1,58 @@
+// Where each training step begins and ends, on the GPU's clock (findings.md section 0).
+//
+// A host span measures how long the host took to queue a step; when nothing synchronizes, the host runs ahead
+// and the span lies. Boundary of step k: G_k = max(host start of k, end of all GPU work launched before it).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/gpu_timeline.h"
+#include "analyze/launches.h"
+#include "base/interval.h"
+
+namespace stepscope {
+
+enum class StepSource : std::uint8_t {
+  kProfilerStep,     // ProfilerStep#N
+  kNamedSpan,        // the span name that the user gave
+  kStepNumber,       // spans with JAX's step_num
+  kDetectedSpans,    // spans that repeat, none of the above
+  kDetectedKernels,  // the period of the kernel sequence
+  kNone,             // unknown: the window is first to last event
+};
+[[nodiscard]] std::string_view step_source_name(StepSource source);  // "profiler_step", ...
+
+struct Step {
+  std::int64_t number = 0;  // N of ProfilerStep#N, else the position from 0
+  Interval host;            // the host's span of the step
+  Interval gpu;             // [G_k, G_k+1): the step as the hardware saw it
+  [[nodiscard]] DurationNs duration_ns() const { return gpu.length_ns(); }
+  std::int64_t gpu_event_count = 0;  // GPU events launched in it
+};
+
+struct StepOptions {
+  std::string span_name;  // empty: look for ProfilerStep, then detect
+};
+
+struct Steps {
+  StepSource source = StepSource::kNone;
+  std::string source_detail;           // "ProfilerStep#N", "span `train`", "kernel period of 812 launches, match 0.998"
+  ThreadId main_thread;                // the thread that runs the steps; empty if no host events
+  std::vector<Step> steps;             // complete steps in order; empty when source is kNone
+  std::vector<std::int64_t> left_out;  // numbers of steps seen but incomplete (their GPU work is cut off)
+  Interval window;                     // [G_first, G_end), or first to last event when there are no steps
+  // Over `steps`; missing when there are none.
+  std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
+  // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
+  std::optional<DurationNs> host_lead_ns;
+  // The step that contains t on the GPU's clock, or on the host's.
+  [[nodiscard]] std::optional<std::size_t> find_by_gpu_time(TimeNs t) const;
+  [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
+};
+
+[[nodiscard]] Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,
+                                  const StepOptions& options);
+
+}  // namespace stepscope
