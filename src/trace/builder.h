@@ -35,11 +35,19 @@ struct Fragment {
   OtherEvents other_events;
   std::uint64_t metadata_event_count = 0;
 
-  // Rows of places, added when new. Linear in the number of places only on a miss of the last one used.
+  // Rows of places, added when new. The last one asked for is remembered, since events come in runs.
   ProcessId process(std::string_view pid);
   ThreadId thread(std::string_view pid, std::string_view tid);
   DeviceId device(std::int64_t number);
   StreamId stream(std::int64_t device_number, std::string_view key);
+
+ private:
+  tsl::robin_map<std::uint64_t, std::uint32_t> thread_rows_;  // (process row, StringId of tid) -> row
+  tsl::robin_map<std::uint64_t, std::uint32_t> stream_rows_;  // (device row, StringId of the key) -> row
+  ProcessId last_process_;
+  ThreadId last_thread_;
+  DeviceId last_device_;
+  StreamId last_stream_;
 };
 
 struct DeviceProperties {
