@@ -23,7 +23,9 @@ Bits paint(std::span<const Interval> set) {
 void expect_canonical(const IntervalSet& set) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     EXPECT_LT(set[i].start_ns, set[i].end_ns);
-    if (i > 0) EXPECT_LE(set[i - 1].end_ns, set[i].start_ns);
+    if (i > 0) {
+      EXPECT_LE(set[i - 1].end_ns, set[i].start_ns);
+    }
   }
 }
 
