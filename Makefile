@@ -1,0 +1,58 @@
+# The two commands: `make demo` and `make test`. Each does all set-up; both may be run again at any time.
+#
+#   make demo     set-up, release build, then the main job on a real trace
+#   make test     set-up, release build, every test and check
+#   make check    layers, formatting (part of `make test`)
+#   make tidy     clang-tidy, all findings are errors
+#   make sanitize the tests under asan+ubsan, then under tsan
+#   make bench    the benchmarks (see docs/performance.md)
+#   make clean    removes build/
+#
+# JOBS=N limits the compile jobs (default: all cores).
+JOBS ?= $(shell nproc)
+CMAKE_BUILD = cmake --build --preset
+EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
+
+.PHONY: demo test check tidy sanitize asan tsan bench setup build clean
+
+demo: setup
+	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
+	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope
+	@echo
+	@echo '$$ build/release/stepscope report $(EXAMPLE)'
+	@build/release/stepscope report $(EXAMPLE)
+
+setup:
+	@mkdir -p build
+	@tools/setup.sh
+
+build: setup
+	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
+	@$(CMAKE_BUILD) release -j $(JOBS)
+
+test: build check
+	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_headers
+	@ctest --preset release -j $(JOBS)
+
+check: setup
+	@python3 tools/check_layers.py
+	@python3 tools/check_layers_test.py
+	@tools/check_format.sh
+
+tidy: build
+	@tools/tidy.sh build/release $(JOBS)
+
+asan tsan: setup
+	@cmake --preset $@ > build/configure-$@.log || { cat build/configure-$@.log; exit 1; }
+	@$(CMAKE_BUILD) $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS)
+
+sanitize: asan tsan
+
+bench: setup
+	@cmake --preset bench > build/configure-bench.log || { cat build/configure-bench.log; exit 1; }
+	@$(CMAKE_BUILD) bench -j $(JOBS)
+	@bench/run.sh
+
+clean:
+	rm -rf build
