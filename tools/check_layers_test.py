@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""The layer check finds what it is for: each kind of forbidden include, on a small tree made for it."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import check_layers
+
+CMAKE = """
+stepscope_room(base DEPENDS LIBRARIES Threads::Threads)
+stepscope_room(trace DEPENDS base)
+stepscope_room(rules DEPENDS base trace)
+"""
+
+
+class CheckLayers(unittest.TestCase):
+    def problems(self, files, architecture=""):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "CMakeLists.txt").write_text(CMAKE)
+            (root / "ARCHITECTURE.md").write_text(architecture)
+            for name, text in files.items():
+                path = root / "src" / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check_layers.check(root)
+
+    def test_allowed_includes_pass(self):
+        self.assertEqual(self.problems({"base/id.h": "", "trace/a.h": '#include "base/id.h"\n#include <vector>\n'}), [])
+
+    def test_upward_include_fails(self):
+        self.assertIn("may not use trace", self.problems({"base/id.h": '#include "trace/a.h"\n'})[0])
+
+    def test_rooms_that_include_each_other_fail(self):
+        files = {"base/id.h": '#include "trace/a.h"\n', "trace/a.h": '#include "base/id.h"\n'}
+        self.assertTrue(any("include each other" in p for p in self.problems(files)))
+
+    def test_members_of_a_list_never_include_each_other(self):
+        files = {"rules/one.cpp": '#include "rules/two.h"\n', "rules/two.h": "", "rules/rules.cpp": '#include "rules/one.h"\n'}
+        self.assertEqual(len(self.problems(files)), 1)
+        self.assertEqual(self.problems(files, "shared by rules: two"), [])
+
+    def test_unknown_room_and_cuda_header_fail(self):
+        self.assertIn("not in CMakeLists", self.problems({"extra/a.h": ""})[0])
+        self.assertIn("CUDA headers", self.problems({"base/a.h": "#include <cupti.h>\n"})[0])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)
