@@ -2,10 +2,19 @@
 # The Debian package names of these stand in tools/packages.sh.
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
-find_package(ZLIB 1.2.13 REQUIRED)
-find_package(simdjson 3.0.1 REQUIRED)
-find_package(fmt 9.1.0 REQUIRED)
-find_package(nlohmann_json 3.11.2 REQUIRED)
+
+# Several of these count every minor release as incompatible in their own config files, so the least version is
+# checked here instead.
+macro(stepscope_find_package name version)
+  find_package(${name} REQUIRED)
+  if(${name}_VERSION VERSION_LESS ${version})
+    message(FATAL_ERROR "${name} ${version} or newer is needed, found ${${name}_VERSION}")
+  endif()
+endmacro()
+stepscope_find_package(ZLIB 1.2.13)
+stepscope_find_package(simdjson 3.0.1)
+stepscope_find_package(fmt 9.1.0)
+stepscope_find_package(nlohmann_json 3.11.2)
 
 # Libraries whose Debian packages ship no CMake config in every release.
 function(stepscope_find_library target header library)
@@ -23,11 +32,11 @@ stepscope_find_library(stepscope_cli11 CLI/CLI.hpp "")         # >= 2.1.2
 stepscope_find_library(stepscope_xxhash xxhash.h "")           # >= 0.8.1, used header-only
 
 if(STEPSCOPE_BUILD_TESTS)
-  find_package(GTest 1.12.1 REQUIRED)
+  stepscope_find_package(GTest 1.12.1)
   include(GoogleTest)
 endif()
 if(STEPSCOPE_BUILD_BENCH)
-  find_package(benchmark 1.7.1 REQUIRED)
+  stepscope_find_package(benchmark 1.7.1)
 endif()
 
 # ccache where there is one: several build trees share their objects.
