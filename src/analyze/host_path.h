@@ -8,37 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/handoffs.h"
+#include "analyze/host_label.h"
+#include "analyze/host_slices.h"
 #include "analyze/steps.h"
 
 namespace stepscope {
-
-// The words of idle_by_cause_ns, in this order. The last five are no host work.
-enum class HostLabel : std::uint8_t {
-  kDataLoader,
-  kCheckpoint,
-  kAllocator,        // allocation and free calls of the runtime
-  kSynchronization,  // stream, event and device synchronization
-  kBlockingCopy,     // a copy call that returned after its copy had ended
-  kOptimizer,        // host work inside Optimizer.step
-  kOperator,         // inside an operator, no call
-  kPython,           // inside a Python frame or a span only
-  kLaunch,           // inside launch calls
-  kOtherApi,
-  kProfiler,       // the profiler's own overhead rows
-  kNoEvent,        // host, no event
-  kLaunchLatency,  // edges view: between the launch call and the GPU's start
-  kKernelGap,      // the GPU itself waited: dependency, stream wait, scheduling
-  kUnlinked,       // the event that ends the gap has no known launch
-};
-inline constexpr std::size_t kHostLabelCount = 15;
-[[nodiscard]] std::string_view host_label_name(HostLabel label);  // "data_loader", ...
-
-struct HostSlice {
-  TimeNs start_ns = 0;
-  TimeNs end_ns = 0;
-  HostLabel label = HostLabel::kNoEvent;
-  StringId detail;  // name of the event that gave the label; empty for kNoEvent
-};
 
 struct PathPart {
   TimeNs start_ns = 0;
@@ -46,37 +21,44 @@ struct PathPart {
   ThreadId thread;
 };
 
-// A stretch in which main stands between two of its event boundaries while `worker` works.
-struct Handoff {
-  TimeNs start_ns = 0;  // worker's first event
-  TimeNs end_ns = 0;    // worker's last event's end
-  TimeNs fork_ns = 0;   // main's boundary before
-  TimeNs join_ns = 0;   // main's boundary after
-  ThreadId worker;
-};
-
 class HostPath {
  public:
   // Cuts every thread that launches work (and the main thread) into slices; finds the hand-offs.
   static HostPath build(const Trace& trace, const Steps& steps);
 
-  // Labelled slices that cover [start, end) of a thread without holes, in order.
+  // Where the last look-up ended: queries that move along in time cost a few steps instead of a bisection of millions.
+  // One for each thread of execution that asks.
+  struct Cursor {
+    Column<ThreadId, std::size_t> slice;
+    std::size_t wait = 0;
+  };
+  [[nodiscard]] Cursor cursor() const;
+
+  // Appends labelled slices that cover [start, end) of a thread without holes, in order.
   void slices(ThreadId thread, TimeNs start_ns, TimeNs end_ns, std::vector<HostSlice>& out) const;
-  // The path that ends on `thread` at end_ns, back to start_ns; parts in order of time, covering it exactly.
+  void slices(Cursor& at, ThreadId thread, TimeNs start_ns, TimeNs end_ns, std::vector<HostSlice>& out) const;
+  // Appends the path that ends on `thread` at end_ns, back to start_ns; parts in order of time, covering it exactly.
   void path(ThreadId thread, TimeNs start_ns, TimeNs end_ns, std::vector<PathPart>& out) const;
+  void path(Cursor& at, ThreadId thread, TimeNs start_ns, TimeNs end_ns, std::vector<PathPart>& out) const;
+  // What `thread` did at an instant.
+  [[nodiscard]] HostLabel label_at(ThreadId thread, TimeNs time_ns) const;
 
   [[nodiscard]] const std::vector<Handoff>& handoffs() const { return handoffs_; }  // sorted by start
-  [[nodiscard]] const std::vector<ThreadId>& working_threads() const {
-    return working_;
-  }  // launch work or run autograd, and main
+  // Those that launch work or run autograd, and main; sorted.
+  [[nodiscard]] const std::vector<ThreadId>& working_threads() const { return working_; }
   [[nodiscard]] ThreadId main_thread() const { return main_; }
-  [[nodiscard]] const std::vector<HostSlice>& all_slices(
-      ThreadId thread) const;  // sorted, disjoint; empty for threads that do not work
+  // Sorted, disjoint, with holes where there is no event; empty for threads that do not work.
+  [[nodiscard]] const std::vector<HostSlice>& all_slices(ThreadId thread) const;
 
  private:
+  void slices_from(std::size_t& hint, ThreadId thread, TimeNs start_ns, TimeNs end_ns,
+                   std::vector<HostSlice>& out) const;
+
   ThreadId main_;
   std::vector<ThreadId> working_;
   std::vector<Handoff> handoffs_;
+  std::vector<MainWait> waits_;
+  Column<ThreadId, std::vector<TimeNs>> handoff_starts_;  // of each worker, sorted
   Column<ThreadId, std::vector<HostSlice>> slices_;
 };
 

@@ -22,7 +22,7 @@ struct Gap {
   Interval at;
   std::optional<GpuEventId> ended_by;
   std::optional<CallId> blocked_by;  // root: a blocking call that ended inside the gap
-  std::vector<GapPart> blame;        // blame view
+  std::vector<GapPart> blame;        // blame view, longest first, adding up to the gap; the tail without names
 };
 
 struct DetailCost {
@@ -36,6 +36,7 @@ struct DeviceIdle {
   IdleByCause blame_ns{};                     // what the host did in the time by which the launch came too late (shown)
   IdleByCause edges_ns{};                     // what the host did during the gap itself
   std::vector<IdleByCause> blame_by_step_ns;  // one for each of Steps::steps
+  std::vector<IdleByCause> edges_by_step_ns;  // likewise
   std::vector<DetailCost> details;            // blame view by (label, name), costliest first, at most 64
   std::vector<Gap> largest;                   // at most 32, longest first
   DurationNs drained_by_wait_ns = 0;          // idle in gaps that a blocking call started

@@ -36,7 +36,7 @@ struct Wait {
 struct HostPlace {
   std::string spans;        // "ProfilerStep#4 > forward", outermost first; empty if none
   std::string operators;    // "aten::item > aten::_local_scalar_dense"; empty if none
-  std::string python_line;  // innermost frame of the user's own code, "train.py(52): hook"; empty if no stacks
+  std::string python_line;  // innermost frame of the user's own code, as recorded, "train.py(52): hook"; empty if none
 };
 [[nodiscard]] HostPlace find_host_place(const Trace& trace, ThreadId thread, TimeNs time_ns);
 // Is the frame the user's own (not torch, site-packages, the standard library or a built-in)?
