@@ -1,0 +1,233 @@
+// Restoring strings, and finding the way back into the list of events.
+//
+// A string value ends at a quote behind which the event goes on in the way its writer goes on: `, "pid":` behind a
+// name, any known key or a closing bracket elsewhere. When no such quote stands before the next event, the
+// event is dropped.
+#include "import/chrome_json/careful_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+namespace stepscope::chrome_json {
+namespace {
+
+// Names are under a kilobyte; restoring looks no further than this, so that damage stays linear.
+constexpr std::ptrdiff_t kLongestRestored = 1 << 20;
+constexpr std::ptrdiff_t kLongestKey = 64;
+
+// `at` stands behind a quote. Does `, "key":` follow, and is the key one that `known` accepts?
+template <class Known>
+bool key_follows(const char* at, const char* end, Known&& known) {
+  at = skip_space(at);
+  if (*at != ',') return false;
+  at = skip_space(at + 1);
+  if (at >= end || *at != '"') return false;
+  const char* const limit = std::min(end, at + kLongestKey);
+  const char* const close = std::find(at + 1, limit, '"');
+  if (close == limit || *skip_space(close + 1) != ':') return false;
+  return known(std::string_view(at + 1, static_cast<std::size_t>(close - at - 1)));
+}
+
+bool is_event_key(std::string_view key) {
+  return field_of(key) != Field::kCount || key == "s" || key == "bp" || key == "tts" || key == "cname";
+}
+
+// Behind the last member of an object: `}` and then something that can follow an object.
+bool object_closes(const char* at, const char* end) {
+  at = skip_space(at);
+  if (*at != '}') return false;
+  at = skip_space(at + 1);
+  return at >= end || *at == ',' || *at == '}' || *at == ']';
+}
+
+class CarefulReader {
+ public:
+  CarefulReader(const char* end, Event& event, Remarks& remarks) : end_(end), event_(event), remarks_(remarks) {}
+
+  // The place behind the event, or nullptr.
+  const char* read(const char* at) {
+    event_.clear();
+    event_.begin = at;
+    limit_ = next_event(at + 1);
+    event_.end = read_members(at, true);
+    return event_.end;
+  }
+  std::uint32_t restored_strings() const { return restored_; }
+
+ private:
+  // Restored strings do not reach into the next event.
+  const char* next_event(const char* at) const {
+    const char* const limit = std::min(end_, at + kLongestRestored);
+    for (; at < limit; ++at) {
+      at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
+      if (at == nullptr) return limit;
+      if (starts_event_surely(at, end_)) return at;
+    }
+    return limit;
+  }
+
+  const char* read_members(const char* at, bool is_event) {
+    at = skip_space(at + 1);
+    for (;;) {
+      if (at >= end_) return nullptr;
+      if (*at == '}') return at + 1;
+      std::string_view key;
+      at = read_key(at, end_, key);
+      if (at == nullptr || at >= end_) return nullptr;
+      at = is_event ? read_field(key, at) : read_arg(key, at);
+      if (at == nullptr) return nullptr;
+      at = skip_space(at);
+      if (*at == ',')
+        at = skip_space(at + 1);
+      else if (*at != '}')
+        return nullptr;
+    }
+  }
+
+  const char* read_field(std::string_view key, const char* at) {
+    const Field field = field_of(key);
+    Token token;
+    const char* behind = nullptr;
+    if (field == Field::kArgs && *at == '{') {
+      behind = read_members(at, false);
+      if (behind != nullptr) token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
+    } else {
+      behind = read_value(key, at, true, token);
+    }
+    if (behind != nullptr && field != Field::kCount) event_.fields.set(field, token);
+    return behind;
+  }
+
+  const char* read_arg(std::string_view key, const char* at) {
+    Token token;
+    const char* const behind = read_value(key, at, false, token);
+    const Arg arg = arg_of(key);
+    if (behind != nullptr && arg != Arg::kCount) event_.args.set(arg, token);
+    return behind;
+  }
+
+  const char* read_value(std::string_view key, const char* at, bool is_event, Token& token) {
+    const char* const behind = chrome_json::read_value(at, end_, token, remarks_);
+    if (*at != '"') return behind;
+    if (behind != nullptr && behind <= limit_ && goes_on(behind, is_event)) return behind;
+    return restore(key, at, is_event, token);
+  }
+
+  bool goes_on(const char* behind, bool is_event) const {
+    return object_closes(behind, end_) ||
+           key_follows(behind, end_, [&](std::string_view key) { return !is_event || is_event_key(key); });
+  }
+
+  // Every byte of a restored string stands for itself, backslashes too: its writer escaped nothing.
+  const char* restore(std::string_view key, const char* at, bool is_event, Token& token) {
+    const char* close = nullptr;
+    if (is_event && key == "name") {
+      close = find_close(at + 1, [&](const char* behind) {
+        return key_follows(behind, end_, [](std::string_view next) { return next == "pid"; });
+      });
+    }
+    if (close == nullptr) close = find_close(at + 1, [&](const char* behind) { return goes_on(behind, is_event); });
+    if (close == nullptr) return nullptr;
+    token = {at + 1, static_cast<std::uint32_t>(close - at - 1), TokenKind::kLiteralString};
+    ++restored_;
+    return close + 1;
+  }
+
+  template <class Fits>
+  const char* find_close(const char* at, Fits&& fits) const {
+    while (at < limit_) {
+      at = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(limit_ - at)));
+      if (at == nullptr) return nullptr;
+      if (fits(at + 1)) return at;
+      ++at;
+    }
+    return nullptr;
+  }
+
+  const char* end_;
+  const char* limit_ = nullptr;
+  Event& event_;
+  Remarks& remarks_;
+  std::uint32_t restored_ = 0;
+};
+
+// Keys that stand beside the list of events, so `], "key":` closes it.
+bool is_document_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 10> kKeys = {
+      "traceName",           "displayTimeUnit", "distributedInfo", "schemaVersion", "deviceProperties",
+      "baseTimeNanoseconds", "metadata",        "otherData",       "trace_id",      "systemTraceEvents"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+bool closes_list(const char* at, const char* end, bool at_file_end) {
+  const char* const next = skip_space(at + 1);
+  if (*next == '}') return at_file_end && skip_space(next + 1) >= end;
+  return key_follows(at + 1, end, is_document_key);
+}
+
+// An event may start at `at`, a `{`, if that does not open the value of a key.
+bool is_way_back(const char* at, const char* begin, const char* end) {
+  if (!starts_event_perhaps(at, end)) return false;
+  const char* before = at;
+  bool new_line = false;
+  while (before > begin && is_space(before[-1])) new_line |= *--before == '\n';
+  const char last = before > begin ? before[-1] : ',';
+  if (last == ':') return false;
+  return last == ',' || last == '}' || last == '[' || new_line || starts_event_surely(at, end);
+}
+
+// Two pieces of two events rarely make up one of everything.
+bool looks_spliced(const char* begin, const char* end) {
+  static constexpr std::array<std::string_view, 5> kKeys = {"\"ph\":", "\"name\":", "\"pid\":", "\"tid\":", "\"ts\":"};
+  const std::string_view text(begin, static_cast<std::size_t>(std::min(end - begin, kLongestRestored)));
+  // The name of a process or thread stands in the arguments of metadata.
+  const bool is_metadata = text.find("\"M\"") != std::string_view::npos;
+  for (const std::string_view key : kKeys) {
+    const std::size_t first = text.find(key);
+    if (first == std::string_view::npos) return true;
+    if (!is_metadata && text.find(key, first + 1) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CarefulResult skip_damage(const char* from, const char* end, bool at_file_end) {
+  for (const char* at = from; at < end; ++at) {
+    if (*at == '{' && is_way_back(at, from, end)) return {Reading::kDropped, at};
+    if (*at == ']' && closes_list(at, end, at_file_end)) return {Reading::kDropped, at};
+  }
+  if (at_file_end) return {Reading::kDropped, end};
+  return {Reading::kNeedMore, from};
+}
+
+CarefulResult read_event_carefully(const char* at, const char* end, bool at_file_end, Event& event, Remarks& remarks) {
+  const Remarks before = remarks;
+  CarefulReader reader(end, event, remarks);
+  const char* const behind = reader.read(at);
+  if (behind != nullptr) {
+    const char* const next = skip_space(behind);
+    if (next >= end && !at_file_end) {
+      remarks = before;
+      return {Reading::kNeedMore, at};
+    }
+    if (next >= end || *next == ',' || *next == ']' || *next == '{') {
+      return {Reading::kRead, behind, reader.restored_strings()};
+    }
+  }
+  remarks = before;
+  CarefulResult result = skip_damage(at + 1, end, at_file_end);
+  if (result.reading == Reading::kNeedMore) return {Reading::kNeedMore, at};
+  result.is_cut = result.resume >= end;
+  result.looks_spliced = !result.is_cut && looks_spliced(at, result.resume);
+  return result;
+}
+
+bool read_event_again(const char* at, const char* end, Event& event, Remarks& remarks) {
+  if (read_event(at, end, event, remarks) != nullptr) return true;
+  return read_event_carefully(at, end, true, event, remarks).reading == Reading::kRead;
+}
+
+}  // namespace stepscope::chrome_json

@@ -1,0 +1,33 @@
+// The careful reader: events that the fast reader refuses.
+//
+// PyTorch has written files with raw quotes and backslashes in names, cut files, and files that two processes
+// wrote at once. One such event must cost that event at most, never the rest of the file, so: first try to
+// restore the strings of the event; if that fails, drop it and go on where the next event plainly starts.
+#pragma once
+
+#include "import/chrome_json/event_reader.h"
+
+namespace stepscope::chrome_json {
+
+enum class Reading : std::uint8_t {
+  kRead,      // the event is whole (restored, perhaps); `resume` is behind it
+  kDropped,   // damaged; `resume` is where the next event or the end of the list is
+  kNeedMore,  // the text ends before that can be decided
+};
+
+struct CarefulResult {
+  Reading reading = Reading::kNeedMore;
+  const char* resume = nullptr;
+  std::uint32_t restored_strings = 0;
+  bool is_cut = false;         // dropped because the whole file ends inside
+  bool looks_spliced = false;  // dropped, and its text holds pieces of two events
+};
+
+// `at` stands at `{`. `at_file_end` says that no text follows `end`.
+[[nodiscard]] CarefulResult read_event_carefully(const char* at, const char* end, bool at_file_end, Event& event,
+                                                 Remarks& remarks);
+
+// For text that is no event at all: where reading can go on. kDropped or kNeedMore.
+[[nodiscard]] CarefulResult skip_damage(const char* from, const char* end, bool at_file_end);
+
+}  // namespace stepscope::chrome_json

@@ -1,0 +1,133 @@
+// Digit by digit, with the exact limits of 64 bits.
+#include "import/chrome_json/decimal.h"
+
+#include <charconv>
+#include <limits>
+
+#include "import/chrome_json/scan.h"
+
+namespace stepscope::chrome_json {
+namespace {
+
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+
+// A number taken apart: value = digits * 10^exponent.
+struct Decimal {
+  bool negative = false;
+  std::uint64_t digits = 0;
+  int exponent = 0;
+};
+
+// Adds one digit; false when it does not fit.
+bool append_digit(std::uint64_t& digits, char c) {
+  const auto digit = static_cast<std::uint64_t>(c - '0');
+  if (digits > (kMax - digit) / 10) return false;
+  digits = digits * 10 + digit;
+  return true;
+}
+
+std::optional<int> exponent_from(std::string_view text) {
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  int exponent = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (code != std::errc() || end != text.data() + text.size() || exponent > 400 || exponent < -400) return std::nullopt;
+  return exponent;
+}
+
+// Keeps as many digits of the fraction as 64 bits hold, which is more than a nanosecond needs.
+std::optional<Decimal> take_apart(std::string_view text) {
+  Decimal number;
+  std::size_t i = 0;
+  if (i < text.size() && (text[i] == '-' || text[i] == '+')) number.negative = text[i++] == '-';
+  const std::size_t first = i;
+  for (; i < text.size() && is_digit(text[i]); ++i) {
+    if (!append_digit(number.digits, text[i])) return std::nullopt;
+  }
+  std::size_t digit_count = i - first;
+  if (i < text.size() && text[i] == '.') {
+    bool fits = true;
+    for (++i; i < text.size() && is_digit(text[i]); ++i, ++digit_count) {
+      fits = fits && append_digit(number.digits, text[i]);
+      if (fits) --number.exponent;
+    }
+  }
+  if (digit_count == 0) return std::nullopt;
+  if (i == text.size()) return number;
+  if (text[i] != 'e' && text[i] != 'E') return std::nullopt;
+  const std::optional<int> exponent = exponent_from(text.substr(i + 1));
+  if (!exponent) return std::nullopt;
+  number.exponent += *exponent;
+  return number;
+}
+
+// digits * 10^exponent as an integer, rounded half up or cut; nothing when it does not fit.
+std::optional<std::uint64_t> scaled(std::uint64_t digits, int exponent, bool round) {
+  for (; exponent > 0 && digits != 0; --exponent) {
+    if (digits > kMax / 10) return std::nullopt;
+    digits *= 10;
+  }
+  bool half = false;
+  for (; exponent < 0 && (digits != 0 || half); ++exponent) {
+    half = digits % 10 >= 5;
+    digits /= 10;
+  }
+  return digits + (round && half && exponent == 0 ? 1 : 0);
+}
+
+}  // namespace
+
+std::optional<TimeNs> nanoseconds_from(std::string_view microseconds) {
+  // Nearly every time is digits, a point, three digits; without a sign and below 2^63 / 10.
+  const std::size_t size = microseconds.size();
+  if (size >= 5 && size <= 19 && microseconds[size - 4] == '.') {
+    std::uint64_t value = 0;
+    bool plain = true;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i == size - 4) continue;
+      const auto digit = static_cast<unsigned>(microseconds[i]) - '0';
+      plain &= digit <= 9;
+      value = value * 10 + digit;
+    }
+    if (plain) return static_cast<TimeNs>(value);
+  }
+  const std::optional<Decimal> number = take_apart(microseconds);
+  if (!number) return std::nullopt;
+  const std::optional<std::uint64_t> magnitude = scaled(number->digits, number->exponent + 3, true);
+  if (!magnitude || *magnitude > static_cast<std::uint64_t>(std::numeric_limits<TimeNs>::max())) return std::nullopt;
+  const auto value = static_cast<TimeNs>(*magnitude);
+  return number->negative ? -value : value;
+}
+
+MaybeInt integer_from(std::string_view text) {
+  const bool negative = !text.empty() && text[0] == '-';
+  std::uint64_t value = 0;
+  std::size_t i = negative ? 1 : 0;
+  const std::size_t first = i;
+  for (; i < text.size() && is_digit(text[i]); ++i) {
+    const auto digit = static_cast<std::uint64_t>(text[i] - '0');
+    if (value > (kMax - digit) / 10) return {};
+    value = value * 10 + digit;
+  }
+  if (i == first) return {};
+  if (i < text.size()) {  // a fraction or an exponent
+    const std::optional<Decimal> number = take_apart(text);
+    if (!number) return {};
+    const std::optional<std::uint64_t> whole = scaled(number->digits, number->exponent, false);
+    if (!whole) return {};
+    value = *whole;
+  }
+  if (negative && value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+  const auto bits = static_cast<std::int64_t>(value);
+  return negative ? MaybeInt(-bits) : MaybeInt(bits);
+}
+
+std::optional<double> real_from(std::string_view text) {
+  double value = 0;
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  if (text.empty() || !(is_digit(text[0]) || text[0] == '-' || text[0] == '.')) return std::nullopt;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace stepscope::chrome_json

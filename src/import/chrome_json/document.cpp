@@ -1,0 +1,277 @@
+// A small machine of four states: before a document, among its top-level keys, in its list of events, behind it.
+//
+// A file that two processes wrote at once shows itself here in two ways: as damaged events that are pieces of two
+// (counted by the event list), and as events that go on behind the end of the list or of the document.
+#include "import/chrome_json/document.h"
+
+#include <algorithm>
+
+#include "import/chrome_json/careful_reader.h"
+#include "import/chrome_json/event_reader.h"
+#include "import/chrome_json/header.h"
+#include "import/chrome_json/scan.h"
+
+namespace stepscope::chrome_json {
+namespace {
+
+// One event that is pieces of two may be bad luck with a damaged disk; two are two writers.
+constexpr std::uint64_t kSplicesOfTwoWriters = 2;
+
+constexpr std::string_view kEventsKey = "\"traceEvents\"";
+
+std::uint64_t rows_in(const Fragment& fragment) {
+  return fragment.ops.size() + fragment.spans.size() + fragment.frames.size() + fragment.calls.size() +
+         fragment.gpu_events.size() + fragment.gpu_spans.size() + fragment.memory_events.size() +
+         fragment.flows.size() + fragment.counters.size() + fragment.other_events.size();
+}
+
+// Does `"traceEvents": [` stand at `at`?
+bool is_events_key(const char* at, const char* end) {
+  if (static_cast<std::size_t>(end - at) < kEventsKey.size() || std::string_view(at, kEventsKey.size()) != kEventsKey) {
+    return false;
+  }
+  at = skip_space(at + kEventsKey.size());
+  return *at == ':' && *skip_space(at + 1) == '[';
+}
+
+bool opens_document(const char* at, const char* end) {
+  if (*at != '{' || starts_event_perhaps(at, end)) return false;
+  const char* const key = skip_space(at + 1);
+  return key < end && (*key == '"' || *key == '}');
+}
+
+}  // namespace
+
+void Documents::take(BlockRows&& rows, ListEnd end) {
+  Document& document = *document_;
+  document.row_count += rows_in(rows.fragment) + rows.deferred.entries.size();
+  document.metadata_count += rows.fragment.metadata_event_count;
+  if (rows.splice_count > 0) {
+    if (document.splice_count == 0) document.first_splice = rows.first_splice;
+    document.splice_count += rows.splice_count;
+  }
+  document.is_damaged |= rows.fragment.notes.lost_anything();
+  document.has_cut_event |= rows.fragment.notes.count(NoteKind::kFileCut) > 0;
+  document.deferred.add_names(rows.place_names);
+  document.deferred.add(rows.deferred);
+  for (PlaceName& name : rows.place_names) document.builder.set_place_name(std::move(name));
+  document.builder.add(std::move(rows.fragment));
+  if (end == ListEnd::kListEnd) state_ = document.is_list ? State::kEnd : State::kTop;
+}
+
+std::size_t Documents::feed(std::string_view text, std::uint64_t offset, bool at_file_end) {
+  begin_ = text.data();
+  end_ = begin_ + text.size();
+  offset_ = offset;
+  at_file_end_ = at_file_end;
+  const char* at = begin_;
+  while (at < end_) {
+    const State before = state_;
+    const char* behind = nullptr;
+    switch (state_) {
+      case State::kStart:
+        behind = read_start(at);
+        break;
+      case State::kTop:
+        behind = read_top(at);
+        break;
+      case State::kEvents:
+        behind = read_events(at);
+        break;
+      case State::kEnd:
+        behind = read_end(at);
+        break;
+    }
+    if (behind == at && state_ == before) break;
+    at = behind;
+  }
+  return static_cast<std::size_t>(at - begin_);
+}
+
+void Documents::drop(std::string_view text, std::uint64_t offset) {
+  if (document_ == nullptr) return;
+  document_->is_damaged = true;
+  document_->builder.notes().add(NoteKind::kDamagedEvent, NoteSeverity::kLost, offset, text);
+}
+
+const char* Documents::read_start(const char* at) {
+  static constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(kByteOrderMark))
+    at += kByteOrderMark.size();
+  while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
+  if (at >= end_) return end_;
+  if (*at != '{' && *at != '[') {
+    open_document(at, false);
+    return at;
+  }
+  if (*at == '{' && starts_event_perhaps(at, end_)) {  // events without any list around them
+    open_document(at, true);
+    return at;
+  }
+  open_document(at, *at == '[');
+  return at + 1;
+}
+
+void Documents::open_document(const char* at, bool is_list) {
+  document_ = std::make_unique<Document>();
+  document_->begin = offset_of(at);
+  document_->is_list = is_list;
+  document_->has_events_key = is_list;
+  state_ = is_list ? State::kEvents : State::kTop;
+}
+
+const char* Documents::read_top(const char* at) {
+  const char* const begin = at;
+  while (is_space(*at) || *at == ',') ++at;
+  if (at >= end_) return end_;
+  if (*at == '}') {
+    state_ = State::kEnd;
+    return at + 1;
+  }
+  if (is_events_key(at, end_)) {
+    document_->has_events_key = true;
+    state_ = State::kEvents;
+    return std::find(at, end_, '[') + 1;
+  }
+  std::string_view key;
+  Token value;
+  Remarks remarks;
+  const char* behind = read_key(at, end_, key);
+  if (behind != nullptr && behind < end_) behind = read_value(behind, end_, value, remarks);
+  if (behind != nullptr && (behind < end_ || at_file_end_)) {
+    const char next = *skip_space(behind);
+    if (next == ',' || next == '}' || next == '\0') {
+      take_document_field(key, value, document_->builder);
+      return behind;
+    }
+  }
+  return find_way_back(begin);
+}
+
+// From damage at the top level to the list of events, to events, or to another document.
+const char* Documents::find_way_back(const char* at) {
+  Document& document = *document_;
+  const char* const begin = at;
+  for (; at < end_; ++at) {
+    if (*at == '"' && is_events_key(at, end_)) break;
+    if (*at != '{') continue;
+    const bool is_value = at > begin && *(at - 1) == ':';
+    if (starts_event_surely(at, end_) || (document.has_events_key && !is_value && starts_event_perhaps(at, end_))) {
+      resume_events(at);
+      return at;
+    }
+  }
+  if (at < end_) {
+    document.is_damaged = true;
+    document.builder.notes().add(NoteKind::kTrailingText, NoteSeverity::kRecovered, offset_of(begin),
+                                 {begin, static_cast<std::size_t>(at - begin)});
+    state_ = State::kTop;
+    return at;
+  }
+  if (!at_file_end_) return begin;
+  document.is_damaged = true;
+  const NoteKind kind = document.has_events_key ? NoteKind::kTrailingText : NoteKind::kFileCut;
+  const NoteSeverity severity = document.has_events_key ? NoteSeverity::kRecovered : NoteSeverity::kLost;
+  document.builder.notes().add(kind, severity, offset_of(begin), {begin, static_cast<std::size_t>(end_ - begin)});
+  return end_;
+}
+
+void Documents::resume_events(const char* at) {
+  Document& document = *document_;
+  if (document.has_events_key) {
+    if (document.splice_count == 0) document.first_splice = offset_of(at);
+    document.splice_count += kSplicesOfTwoWriters;
+  }
+  document.has_events_key = true;
+  document.is_damaged = true;
+  state_ = State::kEvents;
+}
+
+const char* Documents::read_events(const char* at) {
+  BlockRows rows;
+  const ListResult result = read_event_list(at, end_, offset_of(at), at_file_end_, rows);
+  take(std::move(rows), result.end);
+  return result.stop;
+}
+
+const char* Documents::read_end(const char* at) {
+  const char* const begin = at;
+  while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
+  if (at >= end_) return end_;
+  if (*at == '[' || opens_document(at, end_)) {
+    if (!at_file_end_ && end_ - at < static_cast<std::ptrdiff_t>(kTextPadding)) return begin;
+    document_->builder.notes().add(NoteKind::kSecondDocument, NoteSeverity::kInfo, offset_of(at),
+                                   "another document starts here");
+    close_document(offset_of(at));
+    open_document(at, *at == '[');
+    return at + 1;
+  }
+  return find_way_back(at);
+}
+
+void Documents::close_document(std::uint64_t end) {
+  Document& document = *document_;
+  BlockRows rest = document.deferred.finish();
+  document.builder.add(std::move(rest.fragment));
+  if (document.splice_count >= kSplicesOfTwoWriters) {
+    document.builder.notes().add(NoteKind::kInterleavedWriters, NoteSeverity::kUnsound, document.first_splice,
+                                 "the file is corrupt in the middle: two writers suspected", document.splice_count);
+  }
+  closed_.push_back(std::move(document_));
+  closed_ends_.push_back(end);
+}
+
+void Documents::note_unclosed() {
+  Document& document = *document_;
+  Notes& notes = document.builder.notes();
+  const std::uint64_t end = offset_ + static_cast<std::uint64_t>(end_ - begin_);
+  if (state_ == State::kEvents) {
+    if (document.is_list) {
+      notes.add(NoteKind::kArrayUnclosed, NoteSeverity::kInfo, end, "the list of events has no ]");
+    } else if (!document.has_cut_event) {
+      notes.add(NoteKind::kFileCut, NoteSeverity::kLost, end,
+                "file is cut at byte " + std::to_string(end) + " of " + std::to_string(end) + ", between two events");
+    }
+  } else if (state_ == State::kTop) {
+    notes.add(NoteKind::kArrayUnclosed, NoteSeverity::kRecovered, end, "the document has no }");
+  }
+}
+
+Error Documents::nothing_in(const Document& document) const {
+  if (!document.has_events_key) {
+    return {ErrorCode::kUnknownFormat, "not a trace: JSON without a list of events (\"traceEvents\")", source_,
+            document.begin};
+  }
+  if (document.is_damaged) {
+    return {ErrorCode::kDamaged, "no event could be read: the text is damaged", source_, document.begin};
+  }
+  if (document.metadata_count > 0) return {ErrorCode::kDamaged, "no events but metadata", source_};
+  return {ErrorCode::kDamaged, "no events", source_};
+}
+
+Result<std::vector<Trace>> Documents::finish(std::uint64_t text_bytes, unsigned threads) {
+  if (document_ == nullptr)
+    return Error{ErrorCode::kEmpty, text_bytes == 0 ? "file is empty" : "file is blank", source_};
+  note_unclosed();
+  close_document(text_bytes);
+  std::vector<Trace> traces;
+  std::optional<Error> first_error;
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    Document& document = *closed_[i];
+    if (document.row_count == 0) {
+      if (!first_error) first_error = nothing_in(document);
+      continue;
+    }
+    TraceInfo& info = document.builder.info();
+    info.source = source_;
+    info.producer = "chrome-json";
+    info.text_bytes = closed_ends_[i] - document.begin;
+    document.builder.notes().merge(file_notes_);
+    traces.push_back(document.builder.finish(threads));
+    closed_[i].reset();
+  }
+  if (traces.empty()) return *first_error;
+  return traces;
+}
+
+}  // namespace stepscope::chrome_json

@@ -1,0 +1,135 @@
+// The loop over events. The fast reader does nearly all of them.
+#include "import/chrome_json/event_list.h"
+
+#include <string>
+
+#include "import/chrome_json/careful_reader.h"
+#include "import/chrome_json/scan.h"
+
+namespace stepscope::chrome_json {
+namespace {
+
+class EventList {
+ public:
+  EventList(const char* at, const char* end, std::uint64_t offset, bool at_file_end, BlockRows& rows)
+      : begin_(at), end_(end), offset_(offset), at_file_end_(at_file_end), rows_(rows), writer_(rows) {}
+
+  ListResult read() {
+    const char* at = begin_;
+    for (;;) {
+      at = skip_separators(at);
+      if (at >= end_) return finish(end_, ListEnd::kTextEnd);
+      if (*at == ']') return finish(at + 1, ListEnd::kListEnd);
+      const char* const behind = *at == '{' ? read_one(at) : skip_garbage(at);
+      if (behind == nullptr) return finish(at, ListEnd::kNeedMore);
+      at = behind;
+    }
+  }
+
+ private:
+  static const char* skip_separators(const char* at) {
+    while (is_space(*at) || *at == ',') ++at;
+    return at;
+  }
+
+  std::uint64_t offset_of(const char* at) const { return offset_ + static_cast<std::uint64_t>(at - begin_); }
+
+  const char* read_one(const char* at) {
+    const char* behind = read_event(at, end_, event_, remarks_);
+    if (behind == nullptr || !may_follow(behind)) return read_damaged(at);
+    ++rows_.event_count;
+    writer_.write(event_, offset_of(at));
+    return behind;
+  }
+
+  bool may_follow(const char* behind) const {
+    const char c = *skip_space(behind);
+    return c == ',' || c == ']';
+  }
+
+  const char* read_damaged(const char* at) {
+    const CarefulResult result = read_event_carefully(at, end_, at_file_end_, event_, remarks_);
+    switch (result.reading) {
+      case Reading::kNeedMore:
+        return nullptr;
+      case Reading::kRead:
+        ++rows_.event_count;
+        writer_.write(event_, offset_of(at));
+        if (result.restored_strings > 0) {
+          add_note(NoteKind::kUnescapedQuote, NoteSeverity::kRecovered, at, text_at(at, event_.end),
+                   result.restored_strings);
+        }
+        break;
+      case Reading::kDropped:
+        note_dropped(at, result);
+        break;
+    }
+    return result.resume;
+  }
+
+  const char* skip_garbage(const char* at) {
+    const CarefulResult result = skip_damage(at, end_, at_file_end_);
+    if (result.reading == Reading::kNeedMore) return nullptr;
+    if (!is_padding(at, result.resume)) note_dropped(at, result);
+    return result.resume;
+  }
+
+  // Zero bytes at the end of a file: a file system that lost the last write.
+  static bool is_padding(const char* at, const char* end) {
+    while (at < end && (*at == '\0' || is_space(*at))) ++at;
+    return at == end;
+  }
+
+  void note_dropped(const char* at, const CarefulResult& result) {
+    if (result.is_cut) {
+      const std::string size = std::to_string(offset_of(end_));
+      add_note(NoteKind::kFileCut, NoteSeverity::kLost, end_,
+               "file is cut at byte " + size + " of " + size + ", 1 partial event dropped");
+      return;
+    }
+    add_note(NoteKind::kDamagedEvent, NoteSeverity::kLost, at, text_at(at, result.resume));
+    if (!result.looks_spliced) return;
+    if (rows_.splice_count++ == 0) rows_.first_splice = offset_of(at);
+  }
+
+  static std::string_view text_at(const char* at, const char* end) { return {at, static_cast<std::size_t>(end - at)}; }
+
+  void add_note(NoteKind kind, NoteSeverity severity, const char* at, std::string_view example,
+                std::uint64_t count = 1) {
+    rows_.fragment.notes.add(kind, severity, offset_of(at), example, count);
+  }
+
+  ListResult finish(const char* stop, ListEnd end) {
+    if (remarks_.bare_values > 0) {
+      const char* const first = remarks_.first_bare_value;
+      const char* last = first;
+      while (!ends_value(*last)) ++last;
+      add_note(NoteKind::kBareValue, NoteSeverity::kRecovered, first, text_at(first, last), remarks_.bare_values);
+    }
+    if (remarks_.big_integers > 0) {
+      const char* const first = remarks_.first_big_integer;
+      const char* last = first;
+      while (is_digit(*last)) ++last;
+      add_note(NoteKind::kBigInteger, NoteSeverity::kInfo, first, text_at(first, last), remarks_.big_integers);
+    }
+    rows_.deferred.seal();
+    return {stop, end};
+  }
+
+  const char* begin_;
+  const char* end_;
+  std::uint64_t offset_;
+  bool at_file_end_;
+  BlockRows& rows_;
+  RowWriter writer_;
+  Event event_;
+  Remarks remarks_;
+};
+
+}  // namespace
+
+ListResult read_event_list(const char* at, const char* end, std::uint64_t offset, bool at_file_end, BlockRows& rows) {
+  return EventList(at, end, offset, at_file_end, rows).read();
+}
+
+}  // namespace stepscope::chrome_json

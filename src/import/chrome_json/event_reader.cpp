@@ -1,0 +1,136 @@
+// Keys in any order; the arguments are read where they stand.
+#include "import/chrome_json/event_reader.h"
+
+#include <limits>
+
+namespace stepscope::chrome_json {
+namespace {
+
+// Words without a meaning in JSON are taken as "no value" up to this length; longer ones are damage.
+constexpr std::ptrdiff_t kLongestWord = 16;
+
+bool is_word_char(char c) {
+  return is_number_char(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '#' || c == '(' ||
+         c == ')' || c == '_';
+}
+
+const char* read_word(const char* at, Token& token, Remarks& remarks) {
+  const char* const begin = at;
+  while (is_word_char(*at)) ++at;
+  if (at == begin || at - begin > kLongestWord || !ends_value(*at)) return nullptr;
+  token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kWord};
+  const std::string_view word = token.text();
+  if (word == "true" || word == "false" || word == "null") return at;
+  token.kind = TokenKind::kNoValue;
+  if (remarks.bare_values++ == 0) remarks.first_bare_value = begin;
+  return at;
+}
+
+bool is_over_64_bits(std::string_view digits) {
+  static constexpr std::string_view kLargest = "18446744073709551615";
+  return digits.size() > kLargest.size() || (digits.size() == kLargest.size() && digits > kLargest);
+}
+
+const char* read_number(const char* at, Token& token, Remarks& remarks) {
+  const char* const begin = at;
+  if (*at == '-') ++at;
+  const char* const digits = at;
+  while (is_digit(*at)) ++at;
+  if (at == digits) return read_word(begin, token, remarks);
+  const std::ptrdiff_t whole = at - digits;
+  const bool is_integer = !is_number_char(*at);
+  while (is_number_char(*at)) ++at;
+  if (!ends_value(*at)) return read_word(begin, token, remarks);
+  token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kNumber};
+  if (is_integer && whole >= 20 && is_over_64_bits({digits, static_cast<std::size_t>(whole)})) {
+    if (remarks.big_integers++ == 0) remarks.first_big_integer = begin;
+  }
+  return at;
+}
+
+const char* read_string(const char* at, const char* end, Token& token) {
+  bool has_backslash = false;
+  const char* const close = find_string_end(at + 1, end, has_backslash);
+  if (close == nullptr || close - at > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  token = {at + 1, static_cast<std::uint32_t>(close - at - 1),
+           has_backslash ? TokenKind::kEscapedString : TokenKind::kString};
+  return close + 1;
+}
+
+// Members until `}`; `store(key, value)` keeps what is needed. `nested(key, at)` may read a value itself.
+template <class Read>
+const char* read_members(const char* at, const char* end, Read&& read) {
+  at = skip_space(at + 1);
+  if (*at == '}') return at + 1;
+  for (;;) {
+    std::string_view key;
+    at = read_key(at, end, key);
+    if (at == nullptr || at >= end) return nullptr;
+    at = read(key, at);
+    if (at == nullptr) return nullptr;
+    at = skip_space(at);
+    if (*at == '}') return at < end ? at + 1 : nullptr;
+    if (*at != ',') return nullptr;
+    at = skip_space(at + 1);
+  }
+}
+
+const char* read_args(const char* at, const char* end, Event& event, Remarks& remarks) {
+  return read_members(at, end, [&](std::string_view key, const char* value) {
+    Token token;
+    value = read_value(value, end, token, remarks);
+    const Arg arg = arg_of(key);
+    if (value != nullptr && arg != Arg::kCount) event.args.set(arg, token);
+    return value;
+  });
+}
+
+}  // namespace
+
+const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks) {
+  switch (*at) {
+    case '"':
+      return read_string(at, end, token);
+    case '[':
+    case '{': {
+      const char* const behind = skip_container(at, end);
+      if (behind == nullptr || behind - at > std::numeric_limits<std::int32_t>::max()) return nullptr;
+      token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
+      return behind;
+    }
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
+      return read_number(at, token, remarks);
+    default:
+      return read_word(at, token, remarks);
+  }
+}
+
+const char* read_event(const char* at, const char* end, Event& event, Remarks& remarks) {
+  const Remarks before = remarks;
+  event.clear();
+  event.begin = at;
+  event.end = read_members(at, end, [&](std::string_view key, const char* value) {
+    const Field field = field_of(key);
+    Token token;
+    const char* const behind = field == Field::kArgs && *value == '{' ? read_args(value, end, event, remarks)
+                                                                      : read_value(value, end, token, remarks);
+    if (behind == nullptr) return behind;
+    if (field == Field::kArgs) token = {value, static_cast<std::uint32_t>(behind - value), TokenKind::kContainer};
+    if (field != Field::kCount) event.fields.set(field, token);
+    return behind;
+  });
+  if (event.end == nullptr) remarks = before;
+  return event.end;
+}
+
+}  // namespace stepscope::chrome_json

@@ -1,0 +1,92 @@
+// The fast reader: one event in sound JSON, in one pass over its bytes.
+//
+// simdjson first finds all structural characters and then walks them; here most bytes lie in a few arguments
+// that are only skipped, so walking the text directly is faster (numbers in docs/decisions/import-json.md), and
+// the careful reader, which damaged events need in any case, shares its steps.
+#pragma once
+
+#include "import/chrome_json/tokens.h"
+
+namespace stepscope::chrome_json {
+
+// Things met on the way that cost nothing but are worth a note.
+struct Remarks {
+  std::uint64_t bare_values = 0;  // inf, nan, N/A
+  const char* first_bare_value = nullptr;
+  std::uint64_t big_integers = 0;  // over 64 bits
+  const char* first_big_integer = nullptr;
+};
+
+// `at` stands at `{`. Returns the place behind the matching `}`, or nullptr if anything at all is unusual, the text
+// ending first included.
+[[nodiscard]] const char* read_event(const char* at, const char* end, Event& event, Remarks& remarks);
+
+// Reads an event again that one of the readers read before.
+[[nodiscard]] bool read_event_again(const char* at, const char* end, Event& event, Remarks& remarks);
+
+// One value of any kind; nullptr as above.
+[[nodiscard]] const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks);
+
+// Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage.
+template <class Visit>
+void for_each_member(std::string_view object, Visit&& visit);
+// Calls visit(value) for each element of a sound list's text "[...]".
+template <class Visit>
+void for_each_element(std::string_view list, Visit&& visit);
+
+}  // namespace stepscope::chrome_json
+
+#include "import/chrome_json/scan.h"
+
+namespace stepscope::chrome_json {
+
+// A key and its colon. Returns the place of the value, or nullptr.
+inline const char* read_key(const char* at, const char* end, std::string_view& key) {
+  if (*at != '"') return nullptr;
+  bool has_backslash = false;
+  const char* const close = find_string_end(at + 1, end, has_backslash);
+  if (close == nullptr) return nullptr;
+  key = std::string_view(at + 1, static_cast<std::size_t>(close - at - 1));
+  at = skip_space(close + 1);
+  if (*at != ':') return nullptr;
+  return skip_space(at + 1);
+}
+
+template <class Visit>
+void for_each_member(std::string_view object, Visit&& visit) {
+  const char* at = object.data();
+  const char* const end = at + object.size();
+  Remarks ignored;
+  at = skip_space(at + 1);
+  while (at < end && *at == '"') {
+    std::string_view key;
+    Token value;
+    at = read_key(at, end, key);
+    if (at == nullptr) return;
+    at = read_value(at, end, value, ignored);
+    if (at == nullptr) return;
+    visit(key, value);
+    at = skip_space(at);
+    if (*at != ',') return;
+    at = skip_space(at + 1);
+  }
+}
+
+template <class Visit>
+void for_each_element(std::string_view list, Visit&& visit) {
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  Remarks ignored;
+  at = skip_space(at + 1);
+  while (at < end && *at != ']') {
+    Token value;
+    at = read_value(at, end, value, ignored);
+    if (at == nullptr) return;
+    visit(value);
+    at = skip_space(at);
+    if (*at != ',') return;
+    at = skip_space(at + 1);
+  }
+}
+
+}  // namespace stepscope::chrome_json

@@ -1,0 +1,95 @@
+// A row a key. Flags are written as 0 and 1 by PyTorch and as true and false by others.
+#include "import/chrome_json/header.h"
+
+#include "import/chrome_json/decimal.h"
+#include "import/chrome_json/escapes.h"
+#include "import/chrome_json/event_reader.h"
+#include "import/chrome_json/row_writer.h"
+
+namespace stepscope::chrome_json {
+namespace {
+
+std::string text_of(Token token) {
+  if (token.kind == TokenKind::kContainer || token.kind == TokenKind::kNoValue) return {};
+  std::string text(token.text());
+  if (token.kind == TokenKind::kEscapedString) decode_escapes(token.text(), text);
+  return text;
+}
+
+bool flag_of(Token token) { return token.text() == "true" || integer_of(token).value_or(0) != 0; }
+
+std::optional<std::int64_t> optional_of(Token token) {
+  const MaybeInt number = integer_of(token);
+  return number.has_value() ? std::optional(number.value()) : std::nullopt;
+}
+
+void take_devices(Token list, Builder& builder) {
+  if (list.kind != TokenKind::kContainer) return;
+  std::int64_t next_number = 0;
+  for_each_element(list.text(), [&](Token element) {
+    if (element.kind != TokenKind::kContainer || element.text()[0] != '{') return;
+    DeviceProperties device;
+    device.number = next_number++;
+    for_each_member(element.text(), [&](std::string_view key, Token value) {
+      if (key == "id")
+        device.number = integer_of(value).value_or(device.number);
+      else if (key == "name")
+        device.name = text_of(value);
+      else if (key == "totalGlobalMem")
+        device.memory_bytes = integer_of(value);
+      else if (key == "numSms")
+        device.sm_count = integer_of(value);
+      else if (key == "computeMajor")
+        device.compute_major = integer_of(value);
+      else if (key == "computeMinor")
+        device.compute_minor = integer_of(value);
+    });
+    builder.set_device_properties(std::move(device));
+  });
+}
+
+void take_distributed(Token object, TraceInfo& info) {
+  if (object.kind != TokenKind::kContainer || object.text()[0] != '{') return;
+  for_each_member(object.text(), [&](std::string_view key, Token value) {
+    if (key == "rank")
+      info.rank = optional_of(value);
+    else if (key == "world_size")
+      info.world_size = optional_of(value);
+    else if (key == "backend")
+      info.backend = text_of(value);
+  });
+}
+
+}  // namespace
+
+void take_document_field(std::string_view key, Token value, Builder& builder) {
+  TraceInfo& info = builder.info();
+  if (key == "deviceProperties")
+    take_devices(value, builder);
+  else if (key == "distributedInfo")
+    take_distributed(value, info);
+  else if (key == "baseTimeNanoseconds")
+    info.base_ns = integer_of(value).value_or(0);
+  else if (key == "traceName")
+    info.trace_name = text_of(value);
+  else if (key == "host_name" || key == "hostname")
+    info.host_name = text_of(value);
+  else if (key == "cuda_runtime_version" || key == "hip_runtime_version")
+    info.cuda_runtime_version = optional_of(value);
+  else if (key == "cuda_driver_version" || key == "hip_driver_version")
+    info.cuda_driver_version = optional_of(value);
+  else if (key == "cupti_version")
+    info.cupti_version = optional_of(value);
+  else if (key == "record_shapes")
+    info.record_shapes = flag_of(value);
+  else if (key == "profile_memory")
+    info.profile_memory = flag_of(value);
+  else if (key == "with_stack")
+    info.with_stack = flag_of(value);
+  else if (key == "with_flops")
+    info.with_flops = flag_of(value);
+  else if (key == "with_modules")
+    info.with_modules = flag_of(value);
+}
+
+}  // namespace stepscope::chrome_json

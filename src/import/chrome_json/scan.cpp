@@ -1,0 +1,81 @@
+// Whole values and the starts of events. Containers are walked with a stack of brackets in bits, not by
+// recursion, so no nesting can exhaust the program's stack.
+#include "import/chrome_json/scan.h"
+
+#include <array>
+#include <bitset>
+
+namespace stepscope::chrome_json {
+namespace {
+
+// PyTorch nests 4 deep (Input Dims). Deeper than this is an attack or garbage.
+constexpr std::size_t kDeepest = 256;
+
+// Behind the closing quote of a string inside a container.
+bool may_follow_string(const char* at) {
+  const char c = *skip_space(at);
+  return c == ',' || c == ':' || c == ']' || c == '}';
+}
+
+// The key after `{`, without its quotes; empty if there is none.
+std::string_view first_key(const char* at, const char* end) {
+  at = skip_space(at + 1);
+  if (at >= end || *at != '"') return {};
+  const char* const key = ++at;
+  while (at < end && at - key < 8 && *at != '"') ++at;
+  if (at >= end || *at != '"') return {};
+  const std::string_view found(key, static_cast<std::size_t>(at - key));
+  at = skip_space(at + 1);
+  return at < end && *at == ':' ? found : std::string_view{};
+}
+
+}  // namespace
+
+bool starts_event_surely(const char* at, const char* end) { return first_key(at, end) == "ph"; }
+
+bool starts_event_perhaps(const char* at, const char* end) {
+  static constexpr std::array<std::string_view, 9> kKeys = {"ph",  "name", "cat",  "ts", "pid",
+                                                            "tid", "dur",  "args", "id"};
+  const std::string_view key = first_key(at, end);
+  for (const std::string_view known : kKeys) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+const char* skip_container(const char* at, const char* end) {
+  std::bitset<kDeepest> is_object;
+  std::size_t depth = 0;
+  char before = ':';  // the last byte that is no white space
+  while (at < end) {
+    const char c = *at;
+    switch (c) {
+      case '"': {
+        bool has_backslash = false;
+        at = find_string_end(at + 1, end, has_backslash);
+        if (at == nullptr || !may_follow_string(at + 1)) return nullptr;
+        break;
+      }
+      case '{':
+        if (depth > 0 && starts_event_surely(at, end)) return nullptr;
+        if (before != ':' && before != ',' && before != '[') return nullptr;
+        [[fallthrough]];
+      case '[':
+        if (depth == kDeepest) return nullptr;
+        is_object[depth++] = c == '{';
+        break;
+      case ']':
+      case '}':
+        if (is_object[--depth] != (c == '}')) return nullptr;
+        if (depth == 0) return at + 1;
+        break;
+      default:
+        break;
+    }
+    if (!is_space(c)) before = c;
+    ++at;
+  }
+  return nullptr;
+}
+
+}  // namespace stepscope::chrome_json

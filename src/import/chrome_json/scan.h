@@ -1,0 +1,72 @@
+// The smallest steps through JSON text: white space, strings, numbers, whole values.
+//
+// All of them work on text with kTextPadding readable bytes behind its end, so that 16 bytes can be loaded at
+// any place. They never judge more than they must: a step that meets anything unexpected returns nullptr, and
+// the careful reader (careful_reader.h) takes over for that event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace stepscope::chrome_json {
+
+inline constexpr std::size_t kTextPadding = 64;
+
+inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// The first byte that is no white space. Stops at the padding, which is zero.
+inline const char* skip_space(const char* at) {
+  while (is_space(*at)) ++at;
+  return at;
+}
+
+// The first quote or backslash at or after `at`, or a place at or behind `end`.
+inline const char* find_quote_or_backslash(const char* at, const char* end) {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  for (; at < end; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+    const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(hits));
+    if (mask != 0) return at + __builtin_ctz(mask);
+  }
+  return end;
+#else
+  while (at < end && *at != '"' && *at != '\\') ++at;
+  return at;
+#endif
+}
+
+// `at` stands behind an opening quote. Returns the closing one, or nullptr if the text ends first.
+inline const char* find_string_end(const char* at, const char* end, bool& has_backslash) {
+  has_backslash = false;
+  for (;;) {
+    at = find_quote_or_backslash(at, end);
+    if (at >= end) return nullptr;
+    if (*at == '"') return at;
+    has_backslash = true;
+    at += 2;
+  }
+}
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_number_char(char c) { return is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'; }
+// What may stand behind a value.
+inline bool ends_value(char c) { return c == ',' || c == '}' || c == ']' || is_space(c); }
+
+// `at` stands at `[` or `{`. Returns the place behind the matching bracket, or nullptr if the text ends first, the
+// brackets do not match, they nest too deeply, or an event seems to start inside.
+const char* skip_container(const char* at, const char* end);
+
+// Does an event plainly start at `at`, which stands at `{`? That is `{"ph":`, with white space allowed.
+bool starts_event_surely(const char* at, const char* end);
+// Might one: `{"` and one of the keys of an event.
+bool starts_event_perhaps(const char* at, const char* end);
+
+}  // namespace stepscope::chrome_json

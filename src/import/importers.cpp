@@ -1,0 +1,49 @@
+// The list of importers. A new format is a folder or file beside this and one line in kImporters.
+#include "import/importers.h"
+
+#include <array>
+
+#include "base/parallel.h"
+#include "import/bytes/byte_source.h"
+#include "import/chrome_json/chrome_json.h"
+
+namespace stepscope {
+namespace {
+
+struct Importer {
+  const char* name;
+  // Is this our format? From the first bytes (decompressed), never from the name of the file.
+  bool (*recognises)(std::string_view prefix);
+  Result<std::vector<Trace>> (*read)(ByteSource& source, const std::string& path, const ReadOptions& options);
+};
+
+constexpr std::array kImporters = {
+    Importer{"chrome-json", chrome_json::recognises, chrome_json::read},
+};
+
+// Enough for every importer to know its format.
+constexpr std::size_t kPrefixBytes = 16 << 10;
+
+}  // namespace
+
+Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options) {
+  const unsigned threads = options.threads == 0 ? available_threads() : options.threads;
+  Result<std::unique_ptr<ByteSource>> opened = open_bytes(path, threads > 1);
+  if (!opened) return opened.error();
+  const std::string name = path == "-" ? "standard input" : path;
+
+  std::string prefix(kPrefixBytes, '\0');
+  Result<std::size_t> got = read_fully(**opened, prefix.data(), prefix.size());
+  if (!got) return got.error();
+  prefix.resize(*got);
+  if (prefix.empty()) return Error{ErrorCode::kEmpty, "file is empty", name};
+
+  for (const Importer& importer : kImporters) {
+    if (!importer.recognises(prefix)) continue;
+    const std::unique_ptr<ByteSource> source = put_back(std::move(prefix), std::move(*opened));
+    return importer.read(*source, name, options);
+  }
+  return Error{ErrorCode::kUnknownFormat, "not a trace: no known format starts like this", name, 0};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,30 @@
+// Reading recorded traces of any known format into the columnar model.
+//
+// The content decides which importer reads a file, never its name: traces are renamed, compressed or
+// decompressed on their way and keep an old suffix. gzip is a byte source under every importer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+struct ReadOptions {
+  unsigned threads = 0;  // 0: as many as the process may use. The result does not depend on it.
+  // Called from the calling thread, now and then, with bytes of the file as stored (compressed); the total is
+  // missing for pipes.
+  std::function<void(std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total)> progress;
+};
+
+// Reads `path`, or standard input if it is "-". A file may hold several documents, each of which becomes a
+// trace. Damage is noted in the traces; an Error means that nothing at all could be read. Its message tells
+// apart: no such file, no permission, a directory, an empty file, no trace, no events, only metadata.
+[[nodiscard]] Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options = {});
+
+}  // namespace stepscope

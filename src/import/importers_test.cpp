@@ -1,0 +1,34 @@
+// Every shipped trace reads, and the first bytes alone decide about the format.
+#include "import/importers.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+std::string data(const std::string& name) { return std::string(STEPSCOPE_TESTS_DIR "/data/") + name; }
+
+TEST(Importers, ReadASoundTrace) {
+  Result<std::vector<Trace>> traces = read_traces(data("cases/A00_good.json"));
+  ASSERT_TRUE(traces.has_value()) << traces.error().to_string();
+  ASSERT_EQ(traces->size(), 1U);
+  const Trace& trace = traces->front();
+  EXPECT_EQ(trace.gpu_events.size(), 3U);
+  EXPECT_EQ(trace.info.event_count + trace.info.metadata_event_count, 22U);
+  EXPECT_TRUE(trace.notes.all().empty());
+}
+
+TEST(Importers, ReadARecordedTrace) {
+  Result<std::vector<Trace>> traces = read_traces(data("h200/solid.pt.trace.json.gz"));
+  ASSERT_TRUE(traces.has_value()) << traces.error().to_string();
+  const Trace& trace = traces->front();
+  EXPECT_EQ(trace.ops.size(), 15321U);
+  EXPECT_EQ(trace.gpu_events.size(), 2838U);
+  EXPECT_EQ(trace.flows.size(), 8872U);
+  EXPECT_EQ(trace.memory_events.size(), 5628U);
+  EXPECT_EQ(trace.info.metadata_event_count, 60U);
+  EXPECT_TRUE(trace.notes.all().empty());
+}
+
+}  // namespace
+}  // namespace stepscope
