@@ -25,7 +25,7 @@ struct Launches {
   std::int64_t latency_count = 0;  // launches with a latency
   std::int64_t negative_latency_count = 0;
   std::optional<DurationNs> median_latency_ns, min_latency_ns, p90_latency_ns;
-  std::int64_t graph_launch_count = 0;  // launches of more than one event
+  std::int64_t graph_launch_count = 0;  // launches of a graph, or of more than one event
   std::int64_t graph_event_count = 0;   // events that came from those
   std::int64_t short_kernel_count = 0;  // kernels shorter than 10 us (about one launch)
   std::int64_t kernel_count = 0;
@@ -35,6 +35,15 @@ struct Launches {
 };
 
 [[nodiscard]] Launches compute_launches(const Trace& trace, const GpuTimeline& timeline);
+
+// Does the call launch work on the GPU, by its kind or because GPU events say so?
+[[nodiscard]] bool launches_work(const Trace& trace, CallId call);
+// Its GPU events, duplicates left out: how many, and the first one (empty when there is none).
+[[nodiscard]] std::int64_t sound_event_count(const Trace& trace, CallId call);
+[[nodiscard]] GpuEventId first_event_of(const Trace& trace, CallId call);
+// A call that launched a whole graph (or anything of more than one event). False when its events are lost.
+[[nodiscard]] bool is_graph_launch(const Trace& trace, CallId call);
+
 // Depth over time at each change, for drawing. One sample for each launch and end.
 [[nodiscard]] std::vector<QueueSample> compute_queue_depth(const Trace& trace, const GpuTimeline& timeline);
 

@@ -47,10 +47,14 @@ struct Steps {
   std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
   // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
   std::optional<DurationNs> host_lead_ns;
-  // The step that contains t on the GPU's clock, or on the host's.
+  // The step that contains t on the GPU's clock, or on the host's (where a step lasts until the next one begins).
   [[nodiscard]] std::optional<std::size_t> find_by_gpu_time(TimeNs t) const;
   [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
 };
+
+// From the first to the last operator, span, call or GPU event. Python frames are left out: they stay open while the
+// profiler starts and stops.
+[[nodiscard]] Interval first_to_last_event(const Trace& trace);
 
 [[nodiscard]] Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,
                                   const StepOptions& options);

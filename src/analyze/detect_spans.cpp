@@ -1,0 +1,176 @@
+// Steps from spans that repeat, where nothing names a step (findings.md section 4).
+//
+// The count of `Optimizer.step#...` is the number of steps (else the commonest count of a span name, at least 2), and
+// the earliest name with that count begins a step. Spans of the communication library are left out: a step has many.
+//
+// Loops without spans of their own still carry PyTorch's `Optimizer.step#` and `Optimizer.zero_grad#`. These stand at a
+// step's end, so there a step is taken to run from the end of one cycle of them to the end of the next, and the first
+// one from the first event recorded. Cutting at their start, as at any other span's, was rejected: it puts the
+// boundary before the last work of a step and loses the first step.
+//
+// A first or last piece is a step only if it launched at least as much as the least of the others.
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "analyze/step_marks.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::string_view kOptimizerPrefix = "Optimizer.";
+constexpr std::string_view kOptimizerStepPrefix = "Optimizer.step#";
+constexpr std::string_view kCommunicationPrefix = "nccl";
+
+struct RepeatedName {
+  StringId name;
+  std::size_t count = 0;
+  bool is_optimizer = false;
+  bool is_optimizer_step = false;
+};
+
+// By first appearance.
+std::vector<RepeatedName> count_names(const Trace& trace, ThreadId main) {
+  std::vector<RepeatedName> names;
+  std::unordered_map<StringId, std::size_t> index;
+  for (const SpanId span : trace.spans_of_thread[main].ids()) {
+    const StringId name = trace.spans.name[span];
+    const auto [at, is_new] = index.try_emplace(name, names.size());
+    if (is_new) {
+      const std::string_view text = trace.text(name);
+      names.push_back({name, 0, text.starts_with(kOptimizerPrefix), text.starts_with(kOptimizerStepPrefix)});
+    }
+    ++names[at->second].count;
+  }
+  std::erase_if(names, [&](const RepeatedName& each) {
+    const std::string_view text = trace.text(each.name);
+    return each.count < 2 || text.starts_with(kCommunicationPrefix) || profiler_step_number(text);
+  });
+  return names;
+}
+
+// How many steps the names speak of; 0 when none repeats.
+std::size_t find_step_count(const std::vector<RepeatedName>& names) {
+  std::unordered_map<std::size_t, std::size_t> votes;
+  std::size_t best = 0;
+  for (const RepeatedName& each : names) {
+    if (each.is_optimizer_step) return each.count;
+    if (++votes[each.count] > votes[best]) best = each.count;
+  }
+  return best;
+}
+
+std::vector<TimeNs> launch_times(const Trace& trace) {
+  std::vector<TimeNs> times;
+  for (const CallId call : trace.calls.ids().ids()) {
+    if (launches_work(trace, call)) times.push_back(trace.calls.start_ns[call]);
+  }
+  if (!std::is_sorted(times.begin(), times.end())) std::sort(times.begin(), times.end());
+  return times;
+}
+
+std::int64_t launches_in(const std::vector<TimeNs>& times, Interval host) {
+  return std::lower_bound(times.begin(), times.end(), host.end_ns) -
+         std::lower_bound(times.begin(), times.end(), host.start_ns);
+}
+
+std::int64_t least_launches(const std::vector<TimeNs>& times, const std::vector<Interval>& pieces) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Interval& each : pieces) least = std::min(least, launches_in(times, each));
+  return least;
+}
+
+// The spans of the cycle's names, in order of start.
+struct Cycle {
+  StringId first_name;
+  bool optimizer_only = true;
+  std::vector<SpanId> spans;
+};
+
+Cycle collect_cycle(const Trace& trace, ThreadId main, const std::vector<RepeatedName>& names, std::size_t count) {
+  Cycle cycle;
+  std::unordered_map<StringId, bool> belongs;
+  for (const RepeatedName& each : names) {
+    if (each.count != count) continue;
+    if (belongs.empty()) cycle.first_name = each.name;
+    belongs[each.name] = true;
+    cycle.optimizer_only = cycle.optimizer_only && each.is_optimizer;
+  }
+  for (const SpanId span : trace.spans_of_thread[main].ids()) {
+    if (belongs.contains(trace.spans.name[span])) cycle.spans.push_back(span);
+  }
+  return cycle;
+}
+
+// Ends of the optimizer's cycles: the end of the last span before the first name comes again.
+std::vector<Interval> pieces_between_ends(const Trace& trace, const Cycle& cycle, const std::vector<TimeNs>& launches,
+                                          TimeNs first_event) {
+  std::vector<TimeNs> ends;
+  for (const SpanId span : cycle.spans) {
+    if (trace.spans.name[span] == cycle.first_name || ends.empty()) ends.push_back(trace.spans.end_ns[span]);
+    ends.back() = std::max(ends.back(), trace.spans.end_ns[span]);
+  }
+  std::vector<Interval> pieces;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i) pieces.push_back({ends[i], ends[i + 1]});
+  const Interval before{first_event, ends.front()};
+  if (!pieces.empty() && launches_in(launches, before) >= least_launches(launches, pieces)) {
+    pieces.insert(pieces.begin(), before);
+  }
+  return pieces;
+}
+
+// Starts of the first name; the last piece ends with the cycle's last span.
+std::vector<Interval> pieces_between_starts(const Trace& trace, const Cycle& cycle,
+                                            const std::vector<TimeNs>& launches) {
+  std::vector<TimeNs> starts;
+  TimeNs last_end = std::numeric_limits<TimeNs>::min();
+  for (const SpanId span : cycle.spans) {
+    if (trace.spans.name[span] == cycle.first_name) starts.push_back(trace.spans.start_ns[span]);
+    last_end = std::max(last_end, trace.spans.end_ns[span]);
+  }
+  std::vector<Interval> pieces;
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) pieces.push_back({starts[i], starts[i + 1]});
+  if (pieces.empty()) return pieces;
+  const std::int64_t least = least_launches(launches, pieces);
+  // What a step launches after its last span (reading the loss) belongs to the last step too.
+  const auto after = std::lower_bound(launches.begin(), launches.end(), starts.back());
+  if (launches.end() - after >= least && least > 0) last_end = std::max(last_end, *(after + (least - 1)) + 1);
+  const Interval last{starts.back(), last_end};
+  if (launches_in(launches, last) >= least) pieces.push_back(last);
+  return pieces;
+}
+
+TimeNs first_host_event(const Trace& trace, ThreadId main) {
+  TimeNs first = std::numeric_limits<TimeNs>::max();
+  auto look_at = [&first](const auto& rows, const auto& starts) {
+    if (!rows.empty()) first = std::min(first, starts.raw()[rows.begin]);
+  };
+  look_at(trace.ops_of_thread[main], trace.ops.start_ns);
+  look_at(trace.calls_of_thread[main], trace.calls.start_ns);
+  look_at(trace.spans_of_thread[main], trace.spans.start_ns);
+  return first;
+}
+
+}  // namespace
+
+std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main) {
+  const std::vector<RepeatedName> names = count_names(trace, main);
+  const std::size_t count = find_step_count(names);
+  if (count < 2) return std::nullopt;
+  const Cycle cycle = collect_cycle(trace, main, names, count);
+  const std::vector<TimeNs> launches = launch_times(trace);
+  const std::vector<Interval> pieces = cycle.optimizer_only
+                                           ? pieces_between_ends(trace, cycle, launches, first_host_event(trace, main))
+                                           : pieces_between_starts(trace, cycle, launches);
+  StepMarks found;
+  found.source = StepSource::kDetectedSpans;
+  found.thread = main;
+  found.detail = "span `" + std::string(trace.text(cycle.first_name)) + "`, " + std::to_string(count) + " times";
+  for (const Interval& each : pieces) {
+    if (each.length_ns() > 0) found.marks.push_back({static_cast<std::int64_t>(found.marks.size()), each, false});
+  }
+  if (found.marks.empty()) return std::nullopt;
+  return found;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,16 @@
+// From host marks to steps on the GPU's clock: G_k = max(host start of k, end of all GPU work launched before it).
+#pragma once
+
+#include "analyze/step_marks.h"
+
+namespace stepscope {
+
+struct BoundedSteps {
+  std::vector<Step> steps;
+  std::vector<std::int64_t> left_out;  // trailing steps whose GPU work is cut off, by number
+};
+
+[[nodiscard]] BoundedSteps compute_step_boundaries(const Trace& trace, const GpuTimeline& timeline,
+                                                   const Launches& launches, std::vector<StepMark> marks);
+
+}  // namespace stepscope

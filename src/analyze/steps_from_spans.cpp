@@ -1,0 +1,138 @@
+// Steps that the recording names itself: ProfilerStep#N, a span the user asked for, JAX's step_num.
+//
+// All are spans that match a test. Of several threads that carry such spans (two ranks in one file, a loader that uses
+// the same label) the one with most wins, and nested repeats of a label count as one.
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "analyze/step_marks.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::string_view kProfilerStepPrefix = "ProfilerStep#";
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return number;
+}
+
+// "train" -> "train", "train#12", "train 12". Gives the number, or nothing when the name does not match.
+struct NameMatch {
+  bool matches = false;
+  std::optional<std::int64_t> number;
+};
+NameMatch match_name(std::string_view span_name, std::string_view asked) {
+  if (!span_name.starts_with(asked)) return {};
+  const std::string_view rest = span_name.substr(asked.size());
+  if (rest.empty()) return {true, std::nullopt};
+  const auto number = whole_number(asked.ends_with('#') ? rest : rest.substr(1));
+  const bool numbered = number && (asked.ends_with('#') || rest[0] == '#' || rest[0] == ' ');
+  return numbered ? NameMatch{true, number} : NameMatch{};
+}
+
+struct Candidate {
+  SpanId span;
+  std::optional<std::int64_t> number;
+};
+
+std::vector<Candidate> of_busiest_thread(const Trace& trace, std::vector<Candidate> candidates) {
+  std::vector<std::size_t> count(trace.threads.size(), 0);
+  for (const Candidate& each : candidates) ++count[trace.spans.thread[each.span].value];
+  const auto busiest = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
+  std::erase_if(candidates, [&](const Candidate& each) { return trace.spans.thread[each.span].value != busiest; });
+  return candidates;
+}
+
+// Numbers are kept when all spans have one and they rise; else positions from 0.
+bool numbers_rise(const std::vector<Candidate>& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].number) return false;
+    if (i > 0 && *candidates[i].number <= *candidates[i - 1].number) return false;
+  }
+  return true;
+}
+
+std::optional<StepMarks> to_marks(const Trace& trace, std::vector<Candidate> candidates, StepSource source) {
+  if (candidates.empty()) return std::nullopt;
+  candidates = of_busiest_thread(trace, std::move(candidates));
+  StepMarks found;
+  found.source = source;
+  found.thread = trace.spans.thread[candidates.front().span];
+  const bool numbered = numbers_rise(candidates);
+  for (const Candidate& each : candidates) {
+    const Interval host{trace.spans.start_ns[each.span], trace.spans.end_ns[each.span]};
+    if (!found.marks.empty() && host.start_ns < found.marks.back().host.end_ns) continue;  // nested or a duplicate
+    const auto position = static_cast<std::int64_t>(found.marks.size());
+    found.marks.push_back({numbered ? *each.number : position, host, false});
+  }
+  if (numbered) {
+    for (std::size_t i = 0; i + 1 < found.marks.size(); ++i) {
+      found.marks[i].ends_alone = found.marks[i + 1].number != found.marks[i].number + 1;
+    }
+  }
+  return found;
+}
+
+// match(name) is asked once for each distinct name: a long trace has one span name for each layer, not for each span.
+template <class Match>
+std::vector<Candidate> spans_that(const Trace& trace, Match&& match) {
+  std::unordered_map<StringId, NameMatch> known;
+  std::vector<Candidate> found;
+  for (const SpanId span : trace.spans.ids().ids()) {
+    const StringId name = trace.spans.name[span];
+    auto [at, is_new] = known.try_emplace(name);
+    if (is_new) at->second = match(trace.text(name));
+    if (at->second.matches) found.push_back({span, at->second.number});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> profiler_step_number(std::string_view span_name) {
+  if (!span_name.starts_with(kProfilerStepPrefix)) return std::nullopt;
+  return whole_number(span_name.substr(kProfilerStepPrefix.size()));
+}
+
+std::optional<StepMarks> find_profiler_steps(const Trace& trace) {
+  auto candidates = spans_that(trace, [](std::string_view name) {
+    const auto number = profiler_step_number(name);
+    return NameMatch{number.has_value(), number};
+  });
+  auto found = to_marks(trace, std::move(candidates), StepSource::kProfilerStep);
+  if (found) found->detail = "ProfilerStep#N";
+  return found;
+}
+
+std::optional<StepMarks> find_named_steps(const Trace& trace, const std::string& name) {
+  auto candidates = spans_that(trace, [&](std::string_view each) { return match_name(each, name); });
+  auto found = to_marks(trace, std::move(candidates), StepSource::kNamedSpan);
+  if (found) found->detail = "span `" + name + "`";
+  return found;
+}
+
+std::optional<StepMarks> find_numbered_steps(const Trace& trace) {
+  std::unordered_map<StringId, std::size_t> count;
+  for (const SpanId span : trace.spans.ids().ids()) {
+    if (trace.spans.step_number[span].has_value()) ++count[trace.spans.name[span]];
+  }
+  if (count.empty()) return std::nullopt;
+  // Ties go to the name met first, whose id is the smallest.
+  const auto commonest = std::min_element(count.begin(), count.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  std::vector<Candidate> candidates;
+  for (const SpanId span : trace.spans.ids().ids()) {
+    if (trace.spans.name[span] != commonest->first || !trace.spans.step_number[span].has_value()) continue;
+    candidates.push_back({span, trace.spans.step_number[span].value()});
+  }
+  auto found = to_marks(trace, std::move(candidates), StepSource::kStepNumber);
+  if (found) found->detail = "step_num of `" + std::string(trace.text(commonest->first)) + "`";
+  return found;
+}
+
+}  // namespace stepscope
