@@ -29,12 +29,18 @@ struct AverageRow {
   DurationNs device_time_total_ns = 0, self_device_time_total_ns = 0;
   std::int64_t cpu_memory_usage_bytes = 0, self_cpu_memory_usage_bytes = 0;
   std::int64_t device_memory_usage_bytes = 0, self_device_memory_usage_bytes = 0;
-  std::int64_t flops = 0;
+  std::int64_t flops = 0;  // by PyTorch's own seven formulas
+  // Grouped by module: device_time_total_ns in its two parts. 0 otherwise.
+  DurationNs forward_device_time_ns = 0, backward_device_time_ns = 0;
 };
 
 struct AveragesOptions {
   GroupBy group_by = GroupBy::kName;
   std::size_t stack_depth = 5;
+  // Grouped by stack: false takes the stacks that operators carry in the file (`Call stack`), as torch does; torch
+  // 2.11 writes none, so there the rows are those by name. True takes the Python frames around each operator when
+  // the operators carry none.
+  bool python_stacks = false;
   std::optional<Interval> window;  // only events that start in it; missing: the whole file, as torch does
 };
 
@@ -47,7 +53,8 @@ struct Averages {
 [[nodiscard]] Averages compute_averages(const Trace& trace, const AveragesOptions& options);
 
 // Sort keys are torch's attribute names (self_cpu_time_total, self_device_time_total or the old
-// self_cuda_time_total, count, flops, ...), descending. Missing for a name that is none.
+// self_cuda_time_total, count, flops, ...) and record_count and inclusive_time, descending; equal rows keep their
+// order. Missing for a name that is none.
 [[nodiscard]] std::optional<std::vector<std::size_t>> sorted_rows(const Averages& averages, std::string_view sort_key);
 [[nodiscard]] std::vector<std::string_view> sort_keys();
 
