@@ -86,6 +86,7 @@ class AveragesBuilder {
   OperatorMemo<std::int64_t> flops_memo_;
   std::vector<NameTraits> traits_;         // by StringId
   std::vector<std::int32_t> open_in_row_;  // open nodes of each row
+  std::int64_t open_with_flops_ = 0;
   std::vector<Node> stack_;
   std::vector<Node> waiting_;  // by depth of the parent
 };
@@ -228,7 +229,9 @@ void AveragesBuilder::open(const HostNode& host) {
     case HostTable::kOp:
       node.own_device_ns = device_time_.of_op[host.op()];
       node.file_order = trace_.ops.file_order[host.op()];
-      if (traits_[host.name.value].has_flops) node.flops = flops_of(host.op());
+      // A product inside another product repeats its work.
+      if (open_with_flops_ == 0 && traits_[host.name.value].has_flops) node.flops = flops_of(host.op());
+      if (node.flops > 0) ++open_with_flops_;
       break;
     case HostTable::kSpan:
       node.name = rows_.canonical_name(host.name);
@@ -271,6 +274,7 @@ void AveragesBuilder::flush_waiting_child(std::size_t depth) {
 void AveragesBuilder::close() {
   Node node = stack_.back();
   stack_.pop_back();
+  if (node.flops > 0) --open_with_flops_;
   if (--open_in_row_[node.row] == 0) rows_[node.row].inclusive_ns += node.end_ns - node.start_ns;
   if (node.has_waiting_child) merge_waiting_child(node);
   if (stack_.empty()) {
