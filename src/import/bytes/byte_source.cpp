@@ -43,6 +43,22 @@ class FileSource final : public ByteSource {
   std::uint64_t done_ = 0;
 };
 
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::string text) : text_(std::move(text)) {}
+  Result<std::size_t> read(char* into, std::size_t size) override {
+    const std::size_t part = text_.copy(into, size, given_);
+    given_ += part;
+    return part;
+  }
+  std::uint64_t stored_bytes_read() const override { return given_; }
+  std::optional<std::uint64_t> stored_bytes_total() const override { return text_.size(); }
+
+ private:
+  std::string text_;
+  std::size_t given_ = 0;
+};
+
 class PutBackSource final : public ByteSource {
  public:
   PutBackSource(std::string prefix, std::unique_ptr<ByteSource> inner)
@@ -96,6 +112,8 @@ Result<std::unique_ptr<ByteSource>> open_plain_bytes(const std::string& path) {
   return std::unique_ptr<ByteSource>(
       std::make_unique<FileSource>(fd, is_stdin ? std::string("standard input") : path, total));
 }
+
+std::unique_ptr<ByteSource> bytes_of(std::string text) { return std::make_unique<MemorySource>(std::move(text)); }
 
 std::unique_ptr<ByteSource> put_back(std::string prefix, std::unique_ptr<ByteSource> inner) {
   return std::make_unique<PutBackSource>(std::move(prefix), std::move(inner));

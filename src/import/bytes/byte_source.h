@@ -36,6 +36,8 @@ class ByteSource {
 // decompression runs in a thread of its own.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, bool beside);
 
+// The bytes of `text`.
+[[nodiscard]] std::unique_ptr<ByteSource> bytes_of(std::string text);
 // Gives `prefix` first, then the rest of `inner`.
 [[nodiscard]] std::unique_ptr<ByteSource> put_back(std::string prefix, std::unique_ptr<ByteSource> inner);
 // Reads until `size` bytes are there or the source ends.

@@ -9,9 +9,6 @@
 namespace stepscope::chrome_json {
 namespace {
 
-// A megabyte stays in a core's L2 cache between reading and parsing, and is 3,000 events, so that what is done
-// once a block (strings, tables) does not count.
-constexpr std::size_t kBlockBytes = 1 << 20;
 // Without a border in this much text it is no list of events; the block ends anywhere.
 constexpr std::size_t kLargestBlockBytes = 64 << 20;
 
@@ -41,7 +38,7 @@ Result<bool> BlockSource::next(Block& block) {
   block.size = rest_.size();
   block.at_file_end = false;
   if (ended_ && rest_.empty()) return false;
-  std::size_t window = kBlockBytes;
+  std::size_t window = block_bytes_;
   const char* border = nullptr;
   for (;;) {
     block.bytes.resize(std::max(block.bytes.size(), block.size + window + kTextPadding));

@@ -96,8 +96,8 @@ class Workers {
 
 class FileReader {
  public:
-  FileReader(ByteSource& source, const std::string& path, const ReadOptions& options)
-      : source_(source), options_(options), blocks_(source), documents_(path) {}
+  FileReader(ByteSource& source, const std::string& path, const ReadOptions& options, std::size_t block_bytes)
+      : source_(source), options_(options), blocks_(source, block_bytes), documents_(path) {}
 
   Result<std::vector<Trace>> read() {
     const unsigned threads = options_.threads == 0 ? available_threads() : options_.threads;
@@ -142,10 +142,9 @@ class FileReader {
       documents_.take(std::move(task.rows), task.result.end);
       done = static_cast<std::size_t>(task.result.stop - block.begin());
     }
-    if (done < block.size) {
-      const std::string_view rest(block.begin() + done, block.size - done);
-      const bool try_it = task.result.end != ListEnd::kNeedMore || done == 0 || !documents_.in_event_list();
-      if (try_it) done += documents_.feed(rest, block.offset + done, block.at_file_end);
+    const bool needs_more = documents_.in_event_list() && task.result.end == ListEnd::kNeedMore && done > 0;
+    if (done < block.size && !needs_more) {
+      done += documents_.feed({block.begin() + done, block.size - done}, block.offset + done, block.at_file_end);
     }
     if (done < block.size) keep_unfinished({block.begin() + done, block.size - done}, block.offset + done);
   }
@@ -197,7 +196,12 @@ bool recognises(std::string_view prefix) {
 }
 
 Result<std::vector<Trace>> read(ByteSource& source, const std::string& path, const ReadOptions& options) {
-  return FileReader(source, path, options).read();
+  return read_in_blocks(source, path, options, kBlockBytes);
+}
+
+Result<std::vector<Trace>> read_in_blocks(ByteSource& source, const std::string& path, const ReadOptions& options,
+                                          std::size_t block_bytes) {
+  return FileReader(source, path, options, block_bytes).read();
 }
 
 }  // namespace stepscope::chrome_json

@@ -14,4 +14,9 @@ namespace stepscope::chrome_json {
 [[nodiscard]] bool recognises(std::string_view prefix);
 [[nodiscard]] Result<std::vector<Trace>> read(ByteSource& source, const std::string& path, const ReadOptions& options);
 
+// The same with blocks of another size. The result does not depend on it, nor on the number of threads: tests and
+// the fuzzer put borders everywhere.
+[[nodiscard]] Result<std::vector<Trace>> read_in_blocks(ByteSource& source, const std::string& path,
+                                                        const ReadOptions& options, std::size_t block_bytes);
+
 }  // namespace stepscope::chrome_json

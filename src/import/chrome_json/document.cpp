@@ -212,6 +212,7 @@ const char* Documents::read_end(const char* at) {
 void Documents::close_document(std::uint64_t end) {
   Document& document = *document_;
   BlockRows rest = document.deferred.finish();
+  for (PlaceName& name : rest.place_names) document.builder.set_place_name(std::move(name));
   document.builder.add(std::move(rest.fragment));
   if (document.splice_count >= kSplicesOfTwoWriters) {
     document.builder.notes().add(NoteKind::kInterleavedWriters, NoteSeverity::kUnsound, document.first_splice,
@@ -221,10 +222,9 @@ void Documents::close_document(std::uint64_t end) {
   closed_ends_.push_back(end);
 }
 
-void Documents::note_unclosed() {
+void Documents::note_unclosed(std::uint64_t end) {
   Document& document = *document_;
   Notes& notes = document.builder.notes();
-  const std::uint64_t end = offset_ + static_cast<std::uint64_t>(end_ - begin_);
   if (state_ == State::kEvents) {
     if (document.is_list) {
       notes.add(NoteKind::kArrayUnclosed, NoteSeverity::kInfo, end, "the list of events has no ]");
@@ -252,7 +252,7 @@ Error Documents::nothing_in(const Document& document) const {
 Result<std::vector<Trace>> Documents::finish(std::uint64_t text_bytes, unsigned threads) {
   if (document_ == nullptr)
     return Error{ErrorCode::kEmpty, text_bytes == 0 ? "file is empty" : "file is blank", source_};
-  note_unclosed();
+  note_unclosed(text_bytes);
   close_document(text_bytes);
   std::vector<Trace> traces;
   std::optional<Error> first_error;

@@ -61,7 +61,7 @@ class Documents {
   void open_document(const char* at, bool is_list);
   void close_document(std::uint64_t end);
   void resume_events(const char* at);
-  void note_unclosed();
+  void note_unclosed(std::uint64_t end);
   [[nodiscard]] Error nothing_in(const Document& document) const;
   [[nodiscard]] std::uint64_t offset_of(const char* at) const {
     return offset_ + static_cast<std::uint64_t>(at - begin_);

@@ -97,13 +97,23 @@ void RowWriter::write_jax(const Event& event, std::uint64_t file_order, JaxProce
     write_jax_mark(event, *time, process.device_number, thread_name);
 }
 
+// The builder names streams by the number of their device, where JAX's metadata have the pid.
+StreamId RowWriter::jax_stream(const Event& event, std::int64_t device, std::string_view thread_name) {
+  const std::size_t before = fragment_.streams.size();
+  const std::string key(text_of(event.fields[Field::kTid]));
+  const StreamId stream = fragment_.stream(device, key);
+  if (fragment_.streams.size() != before && !thread_name.empty()) {
+    rows_.place_names.push_back({std::to_string(device), key, std::string(thread_name)});
+  }
+  return stream;
+}
+
 void RowWriter::write_jax_work(const Event& event, EventTime time, std::int64_t device, std::string_view thread_name) {
   GpuEvents::Row row;
   row.start_ns = time.start_ns;
   row.end_ns = time.end_ns;
   row.fault = time.is_bad ? TimeFault::kBadDuration : TimeFault::kNone;
-  row.stream = fragment_.stream(device, text_of(event.fields[Field::kTid]));
-  if (!thread_name.empty()) fragment_.streams.name[row.stream] = intern_text(thread_name);
+  row.stream = jax_stream(event, device, thread_name);
   row.device = fragment_.streams.device[row.stream];
   row.name = intern(event.fields[Field::kName]);
   const std::string_view name = fragment_.strings.view(row.name);
@@ -126,7 +136,7 @@ void RowWriter::write_jax_mark(const Event& event, EventTime time, std::int64_t 
   GpuSpans::Row row;
   row.start_ns = time.start_ns;
   row.end_ns = time.end_ns;
-  row.stream = fragment_.stream(device, text_of(event.fields[Field::kTid]));
+  row.stream = jax_stream(event, device, thread_name);
   row.device = fragment_.streams.device[row.stream];
   row.category = intern_text(thread_name);
   row.name = intern(event.fields[Field::kName]);

@@ -1,6 +1,8 @@
 // Dispatch by phase and category, and the rows of the host.
 #include "import/chrome_json/row_writer.h"
 
+#include <algorithm>
+
 #include "import/chrome_json/decimal.h"
 #include "import/chrome_json/escapes.h"
 #include "import/chrome_json/scan.h"
@@ -55,7 +57,8 @@ StringId RowWriter::intern_text(std::string_view text) {
   const std::size_t before = fragment_.strings.size();
   const StringId id = fragment_.strings.intern(text);
   // Only strings that are new in this block are looked at: a few hundred of thousands.
-  if (fragment_.strings.size() != before && has_forbidden_bytes(text)) {
+  if (fragment_.strings.size() != before && has_forbidden_bytes(text)) forbidden_.push_back(id);
+  if (!forbidden_.empty() && std::binary_search(forbidden_.begin(), forbidden_.end(), id)) {
     note(NoteKind::kControlCharacter, NoteSeverity::kRecovered, text);
   }
   return id;

@@ -81,6 +81,7 @@ class RowWriter {
   void write_counter(const Event& event);
   void write_metadata(const Event& event);
   void write_instant(const Event& event);
+  StreamId jax_stream(const Event& event, std::int64_t device, std::string_view thread_name);
   void write_jax_work(const Event& event, EventTime time, std::int64_t device, std::string_view thread_name);
   void write_jax_mark(const Event& event, EventTime time, std::int64_t device, std::string_view thread_name);
   void write_jax_host(const Event& event, EventTime time);
@@ -95,6 +96,7 @@ class RowWriter {
   Fragment& fragment_;
   std::uint64_t file_order_ = 0;
   std::string scratch_;
+  std::vector<StringId> forbidden_;  // strings with bytes that JSON forbids, ascending
   std::string last_pid_, last_tid_;
   ThreadId last_thread_;
 };
