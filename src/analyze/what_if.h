@@ -60,18 +60,28 @@ struct PauseSite {   // for kPausesRemoved: where the long silent stretches are
   Interval example;
 };
 
+// What if the operators that the user names took no time: neither their host work, their kernels nor their waits.
+struct OperatorsRemoved {
+  std::int64_t operator_count = 0;  // operators of the replayed steps that match
+  Estimate step_unprofiled;
+  Estimate saving;
+  DurationNs step_recorded_ns = 0;
+};
+
 struct WhatIfs {
   SelfCheck self_check;
-  std::vector<WhatIf> results;    // by Transform, all of them when not refused; empty when refused
-  std::vector<PauseSite> pauses;  // costliest first
+  std::vector<WhatIf> results;                        // by Transform, all of them when not refused; empty when refused
+  std::vector<PauseSite> pauses;                      // costliest first
+  std::optional<OperatorsRemoved> operators_removed;  // when WhatIfOptions names patterns
   [[nodiscard]] const WhatIf* find(Transform transform) const;
   // The median step without the profiler; missing when refused.
   [[nodiscard]] std::optional<Estimate> unprofiled_step() const;
 };
 
 struct WhatIfOptions {
-  DeviceId device;             // the device to replay
-  std::size_t max_steps = 24;  // replay at most so many steps
+  DeviceId device;                               // the device to replay
+  std::size_t max_steps = 24;                    // replay at most so many steps
+  std::vector<std::string> operators_to_remove;  // patterns of operator names, '*' stands for anything: "aten::copy_"
 };
 
 [[nodiscard]] WhatIfs compute_what_ifs(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,

@@ -1,0 +1,80 @@
+// Lane kRecorded keeps the recorded weights; the other lanes take the profiler's cost away.
+#include "analyze/replay/profiler_cost.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+constexpr DurationNs kOpNs = 1'500;
+constexpr DurationNs kShapesNs = 1'000;
+constexpr DurationNs kMemoryNs = 1'000;
+constexpr DurationNs kUncertaintyNs = 1'000;
+constexpr DurationNs kLeastOpNs = 500;  // recording an operator takes two clock reads and a queue push
+constexpr DurationNs kCallNs = 500;
+constexpr DurationNs kFrameNs = 500;
+constexpr DurationNs kSpanNs = 2'000;
+constexpr double kLargestShare = 0.75;
+
+// Time of the driver, not of the recorded program: recording does not lengthen it.
+constexpr LabelMask kNotReducible = mask_of(HostLabel::kAllocator) | mask_of(HostLabel::kCheckpoint) |
+                                    mask_of(HostLabel::kSynchronization) | mask_of(HostLabel::kBlockingCopy);
+
+DurationNs scaled(DurationNs length, double share) {
+  return static_cast<DurationNs>(static_cast<double>(length) * share);
+}
+
+}  // namespace
+
+ProfilerCost ProfilerCost::of(const TraceInfo& info) {
+  const DurationNs mid = kOpNs + (info.record_shapes ? kShapesNs : 0) + (info.profile_memory ? kMemoryNs : 0);
+  ProfilerCost cost;
+  cost.op_ns = {0, mid + kUncertaintyNs, mid, std::max(kLeastOpNs, mid - kUncertaintyNs)};
+  return cost;
+}
+
+Lanes weigh_work(const ReplayGraph& graph, const HostWork& work, const ProfilerCost& cost, LabelMask zero,
+                 double keep) {
+  DurationNs left = 0, reducible = 0;
+  for (std::uint32_t i = work.label_begin; i < work.label_end; ++i) {
+    const LabelledWork& part = graph.labels[i];
+    if (zero & mask_of(part.label)) continue;
+    left += part.length_ns;
+    if (!(kNotReducible & mask_of(part.label))) reducible += part.length_ns;
+  }
+  if (left <= 0) return all_lanes(0);
+  // Events are spread over the work as its time is.
+  const double share = work.length_ns > 0 ? static_cast<double>(left) / static_cast<double>(work.length_ns) : 1;
+  const DurationNs fixed = work.call_count * kCallNs + work.frame_count * kFrameNs + work.span_count * kSpanNs;
+  Lanes weight;
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    DurationNs reduction = 0;
+    if (lane != kRecorded) {
+      reduction = std::min(scaled(work.op_count * cost.op_ns[lane] + fixed, share), scaled(reducible, kLargestShare));
+    }
+    weight[lane] = keep == 1 ? left - reduction : scaled(left - reduction, keep);
+  }
+  return weight;
+}
+
+Lanes weigh_edge(const ReplayGraph& graph, const ReplayEdge& edge) {
+  Lanes weight = all_lanes(edge.weight_ns + edge.residual_ns);
+  DurationNs less = 0;
+  if (edge.kind == EdgeKind::kBypass) return all_lanes(kNever);
+  if (edge.kind == EdgeKind::kStream) less = std::clamp<DurationNs>(edge.weight_ns, 0, kKernelGapCostNs);
+  if (edge.kind == EdgeKind::kDuration) less = graph.ends[UnitEndId(edge.item)].gap_cost_ns;
+  for (const Lane lane : {kLow, kMid, kHigh}) weight[lane] -= less;
+  return weight;
+}
+
+std::vector<Lanes> weigh_edges(const ReplayGraph& graph, const ProfilerCost& cost) {
+  std::vector<Lanes> weights(graph.edges.size());
+  for (std::size_t e = 0; e < weights.size(); ++e) {
+    const ReplayEdge& edge = graph.edges[e];
+    weights[e] =
+        edge.kind == EdgeKind::kWork ? weigh_work(graph, graph.work[WorkId(edge.item)], cost) : weigh_edge(graph, edge);
+  }
+  return weights;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,26 @@
+// Which steps are replayed: the first few of a long run, so that the cost does not grow with the file.
+//
+// Without steps the whole window is taken as one. A budget of GPU events bounds time and memory; the first step is kept
+// (its boundary is known to be sound), hence "the first so many" and not a sample.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/replay/graph.h"
+
+namespace stepscope {
+
+struct ReplayWindow {
+  Interval host;                        // host start of the first step to the end of the last
+  std::vector<TimeNs> step_start_ns;    // host starts, ascending
+  std::vector<DurationNs> recorded_ns;  // their durations as Steps has them
+  TimeNs first_boundary_ns = 0;         // G of the first step, on the GPU's clock
+  ThreadId main_thread;
+  std::optional<std::string> refused;  // why nothing can be replayed
+};
+
+[[nodiscard]] ReplayWindow choose_replay_window(const ReplayInput& input);
+
+}  // namespace stepscope

@@ -1,0 +1,170 @@
+// The pipeline of the re-simulation: choose steps, build the graph, check it, then one evaluation for each what-if.
+//
+// What-ifs are independent of each other, so they run on all cores. The stages stand in replay/.
+#include "analyze/what_if.h"
+
+#include <algorithm>
+
+#include "analyze/replay/build_graph.h"
+#include "analyze/replay/self_check.h"
+#include "analyze/replay/transforms.h"
+#include "base/parallel.h"
+
+namespace stepscope {
+namespace {
+
+// Savings under 1 ms were uncertain by a third wherever truth was measured.
+constexpr DurationNs kSmallSavingNs = 1'000'000;
+
+Estimate estimate_of(const Lanes& step) {
+  // The mid may lie outside by rounding or because a median jumped; the range then widens.
+  return {std::min({step[kLow], step[kMid], step[kHigh]}), step[kMid], std::max({step[kLow], step[kMid], step[kHigh]})};
+}
+
+Estimate saving_between(const Lanes& before, const Lanes& after) {
+  const auto saved = [&](Lane lane) { return std::max<DurationNs>(0, before[lane] - after[lane]); };
+  Estimate saving{std::min({saved(kLow), saved(kMid), saved(kHigh)}), saved(kMid),
+                  std::max({saved(kLow), saved(kMid), saved(kHigh)})};
+  if (saving.mid_ns < kSmallSavingNs) {
+    saving.low_ns = std::min(saving.low_ns, saving.mid_ns - saving.mid_ns / 3);
+    saving.high_ns = std::max(saving.high_ns, saving.mid_ns + saving.mid_ns / 3);
+  }
+  return saving;
+}
+
+// The graph with the weights and the median step of the unchanged run.
+class Replayer {
+ public:
+  Replayer(const ReplayGraph& graph, const TraceInfo& info)
+      : graph_(graph), cost_(ProfilerCost::of(info)), unchanged_(weigh_edges(graph, cost_)) {
+    std::vector<Lanes> times;
+    evaluate(graph_, unchanged_, times);
+    step_ = compute_median_step(graph_, times);
+  }
+
+  struct Outcome {
+    bool changed = false;
+    Lanes step{};
+  };
+  [[nodiscard]] Outcome replay(const Edits& edits) const {
+    std::vector<Lanes> weights, times;
+    Outcome outcome;
+    outcome.changed = apply_edits(graph_, cost_, unchanged_, edits, weights);
+    outcome.step = step_;
+    if (!outcome.changed) return outcome;
+    evaluate(graph_, weights, times);
+    const Lanes after = compute_median_step(graph_, times);
+    // Less work never makes the run longer, but may shift time from one step to the next; a median can follow that.
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) outcome.step[lane] = std::min(step_[lane], after[lane]);
+    return outcome;
+  }
+  [[nodiscard]] const Lanes& step() const { return step_; }
+
+ private:
+  const ReplayGraph& graph_;
+  ProfilerCost cost_;
+  std::vector<Lanes> unchanged_;
+  Lanes step_{};
+};
+
+WhatIf answer(Transform transform, const TransformInput& from, const Replayer& replayer) {
+  const Replayer::Outcome outcome = replayer.replay(edits_of(transform, from));
+  WhatIf result;
+  result.transform = transform;
+  result.applies = outcome.changed;
+  result.step_unprofiled = estimate_of(outcome.step);
+  result.saving = saving_between(replayer.step(), outcome.step);
+  result.step_recorded_ns = outcome.step[kRecorded];
+  return result;
+}
+
+OperatorsRemoved remove_operators(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph,
+                                  const Replayer& replayer) {
+  const MatchedOperators matched = match_operators(input, window, input.options.operators_to_remove);
+  Edits edits;
+  remove_regions(input, graph, matched.regions, edits);
+  const Replayer::Outcome outcome = replayer.replay(edits);
+  return {matched.count, estimate_of(outcome.step), saving_between(replayer.step(), outcome.step),
+          outcome.step[kRecorded]};
+}
+
+}  // namespace
+
+std::string_view transform_name(Transform transform) {
+  switch (transform) {
+    case Transform::kUnchanged:
+      return "unchanged";
+    case Transform::kLoaderReady:
+      return "loader_ready";
+    case Transform::kHiddenSyncsNotWaited:
+      return "hidden_syncs_not_waited";
+    case Transform::kHiddenSyncsRemoved:
+      return "hidden_syncs_removed";
+    case Transform::kBlockingCopiesAsync:
+      return "blocking_copies_async";
+    case Transform::kAllocatorFree:
+      return "allocator_free";
+    case Transform::kCheckpointRemoved:
+      return "checkpoint_removed";
+    case Transform::kHostZero:
+      return "host_zero";
+    case Transform::kHostZeroAlone:
+      return "host_zero_alone";
+    case Transform::kSpecificRemoved:
+      return "specific_removed";
+    case Transform::kOptimizerFused:
+      return "optimizer_fused";
+    case Transform::kTensorCores:
+      return "tensor_cores";
+    case Transform::kCommunicationOverlapped:
+      return "communication_overlapped";
+    case Transform::kCopiesOverlapped:
+      return "copies_overlapped";
+    case Transform::kPausesRemoved:
+      return "pauses_removed";
+  }
+  return "";
+}
+
+const WhatIf* WhatIfs::find(Transform transform) const {
+  const auto at = std::find_if(results.begin(), results.end(), [&](const auto& r) { return r.transform == transform; });
+  return at == results.end() ? nullptr : &*at;
+}
+
+std::optional<Estimate> WhatIfs::unprofiled_step() const {
+  const WhatIf* unchanged = find(Transform::kUnchanged);
+  return unchanged ? std::optional(unchanged->step_unprofiled) : std::nullopt;
+}
+
+WhatIfs compute_what_ifs(const Trace& trace, const GpuTimeline& timeline, const Launches& launches, const Steps& steps,
+                         const KernelClasses& classes, const HostPath& path, const std::vector<Wait>& waits,
+                         const WhatIfOptions& options) {
+  const ReplayInput input{trace, timeline, launches, steps, classes, path, waits, options};
+  WhatIfs answers;
+  const ReplayWindow window = choose_replay_window(input);
+  if (window.refused) {
+    answers.self_check.refused = window.refused;
+    return answers;
+  }
+  Pauses pauses = find_pauses(input, window);
+  const BuiltGraph built = build_replay_graph(input, window);
+  if (built.refused) {
+    answers.self_check.refused = built.refused;
+  } else {
+    answers.self_check = check_replay(input, window, built.graph);
+  }
+  if (!answers.self_check.refused) {
+    const Replayer replayer(built.graph, trace.info);
+    const TransformInput from{input, window, built.graph, pauses};
+    answers.results.resize(kTransformCount);
+    parallel_for(kTransformCount, 0,
+                 [&](std::size_t t) { answers.results[t] = answer(static_cast<Transform>(t), from, replayer); });
+    if (!options.operators_to_remove.empty()) {
+      answers.operators_removed = remove_operators(input, window, built.graph, replayer);
+    }
+  }
+  answers.pauses = std::move(pauses.sites);
+  return answers;
+}
+
+}  // namespace stepscope
