@@ -1,7 +1,8 @@
 // FLOPs of the operators of a trace, from their recorded shapes: forward and backward, each once.
 //
 // A nested operator that repeats its parent's work (three nested attention operators) counts once. Formulas are
-// in efficiency/operator_flops.h.
+// in efficiency/operator_flops.h. Elementwise work (add, mul) is left out, as in every published MFU: it is not what
+// the peak is about. Operators belong to the step on the host in which they began.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,8 @@ struct Flops {
   double model = 0;                // total without operators recomputed inside backward: for MFU
   double model_causal_halved = 0;
   double attention_forward = 0;
-  double recomputed = 0;  // forward operators inside backward (activation recomputation): HFU only
+  std::vector<double> by_step;  // full attention, recomputed work included; one for each of Steps::steps
+  double recomputed = 0;        // forward operators inside backward (activation recomputation): HFU only
   std::int64_t causal_attention_count = 0;
   std::vector<OperatorFlops> by_operator;      // largest first
   std::vector<std::string> unknown_operators;  // matmul-like operators with time and no formula

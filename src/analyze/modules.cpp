@@ -95,7 +95,7 @@ class ModuleSums {
   }
   void find_module_frames();
   void add_frame_rows(Column<FrameId, Charge>& charges, Rows& rows) const;
-  [[nodiscard]] bool is_inside_namesake(FrameId frame) const;
+  [[nodiscard]] Column<FrameId, std::uint8_t> find_nested_namesakes() const;
 
   const Trace& trace_;
   std::optional<Interval> window_;
@@ -120,11 +120,22 @@ void ModuleSums::find_module_frames() {
   }
 }
 
-bool ModuleSums::is_inside_namesake(FrameId frame) const {
-  for (FrameId outer = module_parent_[frame]; outer.has_value(); outer = module_parent_[outer]) {
-    if (trace_.frames.name[outer] == trace_.frames.name[frame]) return true;
+// 1 for a module frame inside another of the same name, whose total holds it already.
+Column<FrameId, std::uint8_t> ModuleSums::find_nested_namesakes() const {
+  Column<FrameId, std::uint8_t> out;
+  out.raw().resize(trace_.frames.start_ns.size());
+  std::vector<std::uint32_t> open_count(trace_.strings.size());
+  std::vector<FrameId> open;  // module frames around the one at hand
+  for (const FrameId frame : trace_.frames.ids().ids()) {
+    if (is_module_[frame] == 0) continue;
+    while (!open.empty() && open.back() != module_parent_[frame]) {
+      --open_count[trace_.frames.name[open.back()].value];
+      open.pop_back();
+    }
+    out[frame] = open_count[trace_.frames.name[frame].value]++ > 0 ? 1 : 0;
+    open.push_back(frame);
   }
-  return false;
+  return out;
 }
 
 // charges: of each module frame alone; summed outwards here.
@@ -141,6 +152,7 @@ void ModuleSums::add_frame_rows(Column<FrameId, Charge>& charges, Rows& rows) co
     const FrameId frame(i);
     if (is_module_[frame] != 0 && module_parent_[frame].has_value()) totals[module_parent_[frame]].add(totals[frame]);
   }
+  const Column<FrameId, std::uint8_t> is_nested_namesake = find_nested_namesakes();
   for (const FrameId frame : trace_.frames.ids().ids()) {
     if (is_module_[frame] == 0 || !is_in_window(trace_.frames.start_ns[frame])) continue;
     const DurationNs cpu = trace_.frames.end_ns[frame] - trace_.frames.start_ns[frame];
@@ -148,7 +160,7 @@ void ModuleSums::add_frame_rows(Column<FrameId, Charge>& charges, Rows& rows) co
     ++row.count;
     ++row.record_count;
     add_self(row, cpu - nested_cpu[frame], charges[frame]);
-    if (!is_inside_namesake(frame)) add_total(row, cpu, totals[frame]);
+    if (is_nested_namesake[frame] == 0) add_total(row, cpu, totals[frame]);
   }
 }
 

@@ -12,27 +12,27 @@ namespace stepscope {
 class FrameCursor {
  public:
   FrameCursor(const Trace& trace, ThreadId thread)
-      : frames_(trace.frames), at_(trace.frames_of_thread[thread].begin), range_(trace.frames_of_thread[thread]) {}
+      : frames_(trace.frames), next_(trace.frames_of_thread[thread].begin), end_(trace.frames_of_thread[thread].end) {}
 
-  // The innermost frame with start <= time < end; empty when there is none. Times must not decrease.
+  // The innermost frame with start <= time < end; empty when there is none. Times must not decrease: what has ended
+  // stays ended, so each frame is entered and left once, however deep they nest.
   FrameId innermost(TimeNs time_ns) {
-    while (at_ < range_.end && frames_.start_ns[FrameId(at_)] <= time_ns) ++at_;
-    if (at_ == range_.begin) return {};
-    FrameId frame(at_ - 1);
-    while (frame.has_value() && frames_.end_ns[frame] <= time_ns) frame = frames_.parent[frame];
-    return frame;
+    for (; next_ < end_ && frames_.start_ns[FrameId(next_)] <= time_ns; ++next_) current_ = FrameId(next_);
+    while (current_.has_value() && frames_.end_ns[current_] <= time_ns) current_ = frames_.parent[current_];
+    return current_;
   }
 
  private:
   const Frames& frames_;
-  std::uint32_t at_;
-  IdRange<FrameId> range_;
+  std::uint32_t next_, end_;
+  FrameId current_;
 };
 
 // "nn.Module: Linear_0": the frame that with_stack and with_modules record around a module's call.
 [[nodiscard]] inline bool is_module_frame_name(std::string_view name) { return name.starts_with("nn.Module: "); }
 
-// The innermost frame around the start of each operator; empty ids where there is none.
+// The innermost frame around the start of each operator and of each call; empty ids where there is none.
 [[nodiscard]] Column<OpId, FrameId> compute_operator_frames(const Trace& trace);
+[[nodiscard]] Column<CallId, FrameId> compute_call_frames(const Trace& trace);
 
 }  // namespace stepscope
