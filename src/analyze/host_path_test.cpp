@@ -199,7 +199,7 @@ TEST(HostPath, OverheadRowsAreTheProfilers) {
   EXPECT_EQ(facts.path.label_at(facts.path.main_thread(), 65), HostLabel::kProfiler) << "a process of its own";
 }
 
-// Four steps of 1,000 ns, each with one kernel at 100 and, in the steps asked for, `copies` copies from 200 on.
+// Four steps of 1,000 ns, each with kernels up to 100 and, in the steps asked for, `copies` copies from 200 on.
 IdleTestFacts loop_with_copies(int copies, std::int64_t bytes, std::vector<int> in_steps) {
   Builder builder;
   Fragment fragment;
@@ -231,6 +231,8 @@ IdleTestFacts loop_with_copies(int copies, std::int64_t bytes, std::vector<int> 
     row.thread = main;
     row.name = fragment.strings.intern("ProfilerStep#" + std::to_string(step));
     fragment.spans.push_back(row);
+    launch(row.start_ns + 10, true);  // the loss, far from any run
+    for (int kernel = 0; kernel < 10; ++kernel) launch(row.start_ns + 40 + kernel * 6, false);
     launch(row.start_ns + 100, false);
     const bool saves = std::find(in_steps.begin(), in_steps.end(), step) != in_steps.end();
     for (int copy = 0; saves && copy < copies; ++copy) launch(row.start_ns + 200 + copy * 10, true);
@@ -244,7 +246,7 @@ TEST(HostPath, BulkCopiesToTheHostAreACheckpoint) {
   const IdleTestFacts facts = loop_with_copies(16, 4 << 20, {1, 2});
   const auto found = infer_checkpoints(facts.trace, facts.steps);
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[0].start_ns, 1200);
+  EXPECT_EQ(found[0].start_ns, 1102) << "the state is collected before the first copy";
   EXPECT_EQ(found[0].end_ns, 2000) << "the file is written after the last copy";
   EXPECT_EQ(found[1].end_ns, 2900) << "until the loop goes on";
   EXPECT_EQ(facts.path.label_at(facts.path.main_thread(), 1500), HostLabel::kCheckpoint);
