@@ -51,7 +51,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 }
 
 std::uint64_t symbol_hash(const Trace& trace, CallId call) {
-  if (is_graph_launch(trace, call)) return mix(1, static_cast<std::uint64_t>(sound_event_count(trace, call)));
+  if (is_graph_launch(trace, call)) return mix(1, trace.calls.gpu_count[call]);
   const GpuEventId event = first_event_of(trace, call);
   std::uint64_t hash = mix(2, trace.gpu_events.name[event].value);
   hash = mix(hash, static_cast<std::uint64_t>(trace.gpu_events.grid_x[event]));
@@ -61,7 +61,7 @@ std::uint64_t symbol_hash(const Trace& trace, CallId call) {
 
 struct Symbols {
   std::vector<std::uint32_t> sequence;
-  std::size_t count = 0;
+  std::vector<std::uint32_t> event_count;  // GPU events of a launch, by symbol
 };
 
 Symbols to_symbols(const Trace& trace, const std::vector<Launch>& launches) {
@@ -69,10 +69,20 @@ Symbols to_symbols(const Trace& trace, const std::vector<Launch>& launches) {
   std::unordered_map<std::uint64_t, std::uint32_t> ids;
   for (const Launch& each : launches) {
     const auto next = static_cast<std::uint32_t>(ids.size());
-    symbols.sequence.push_back(ids.try_emplace(symbol_hash(trace, each.call), next).first->second);
+    const auto [at, is_new] = ids.try_emplace(symbol_hash(trace, each.call), next);
+    if (is_new) symbols.event_count.push_back(trace.calls.gpu_count[each.call]);
+    symbols.sequence.push_back(at->second);
   }
-  symbols.count = ids.size();
   return symbols;
+}
+
+// Three distinct symbols: one or two kernels in turn are a loop inside something, not a step. A graph launch stands for
+// the kernels in it.
+bool is_rich_enough(const Symbols& symbols, const Period& period) {
+  constexpr std::uint64_t kLeastDistinct = 3;
+  std::uint64_t distinct = 0;
+  for (const std::uint32_t symbol : symbols_of_cycle(symbols.sequence, period)) distinct += symbols.event_count[symbol];
+  return distinct >= kLeastDistinct;
 }
 
 // The position in the cycle at which a step begins.
@@ -113,8 +123,8 @@ std::string describe(const Period& period) {
 std::optional<StepMarks> detect_steps_by_kernels(const Trace& trace, ThreadId main) {
   const std::vector<Launch> launches = launches_in_order(trace);
   const Symbols symbols = to_symbols(trace, launches);
-  const auto period = find_period(symbols.sequence, symbols.count);
-  if (!period) return std::nullopt;
+  const auto period = find_period(symbols.sequence, symbols.event_count.size());
+  if (!period || !is_rich_enough(symbols, *period)) return std::nullopt;
   const std::vector<std::size_t> begins = align_cycles(symbols.sequence, *period);
   const std::size_t phase = choose_phase(trace, launches, begins, period->length);
   StepMarks found;

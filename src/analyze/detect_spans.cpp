@@ -119,24 +119,46 @@ std::vector<Interval> pieces_between_ends(const Trace& trace, const Cycle& cycle
   return pieces;
 }
 
-// Starts of the first name; the last piece ends with the cycle's last span.
-std::vector<Interval> pieces_between_starts(const Trace& trace, const Cycle& cycle,
+// The last thing the thread did in [from, until], its waits for the whole device left out: the profiler makes one when
+// it stops.
+TimeNs last_host_event(const Trace& trace, ThreadId main, TimeNs from, TimeNs until) {
+  TimeNs last = from;
+  auto look_at = [&](TimeNs end) { last = end <= until ? std::max(last, end) : last; };
+  const IdRange<CallId> calls = trace.calls_of_thread[main];
+  for (std::uint32_t i = calls.end; i-- > calls.begin && trace.calls.start_ns[CallId(i)] >= from;) {
+    if (trace.calls.kind[CallId(i)] != ApiKind::kDeviceSync) look_at(trace.calls.end_ns[CallId(i)]);
+  }
+  const IdRange<OpId> ops = trace.ops_of_thread[main];
+  for (std::uint32_t i = ops.end; i-- > ops.begin && trace.ops.start_ns[OpId(i)] >= from;) {
+    look_at(trace.ops.end_ns[OpId(i)]);
+  }
+  const IdRange<FrameId> frames = trace.frames_of_thread[main];
+  for (std::uint32_t i = frames.end; i-- > frames.begin && trace.frames.start_ns[FrameId(i)] >= from;) {
+    look_at(trace.frames.end_ns[FrameId(i)]);
+  }
+  return last;
+}
+
+// Starts of the first name. The last piece has no next start: it ends with the last host event after its last span (a
+// step reads its loss there), at most as long after it as in the other pieces.
+std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, const Cycle& cycle,
                                             const std::vector<TimeNs>& launches) {
   std::vector<TimeNs> starts;
   TimeNs last_end = std::numeric_limits<TimeNs>::min();
+  DurationNs longest_tail = 0;
   for (const SpanId span : cycle.spans) {
-    if (trace.spans.name[span] == cycle.first_name) starts.push_back(trace.spans.start_ns[span]);
+    const TimeNs start = trace.spans.start_ns[span];
+    if (trace.spans.name[span] == cycle.first_name) {
+      if (!starts.empty()) longest_tail = std::max(longest_tail, start - last_end);
+      starts.push_back(start);
+    }
     last_end = std::max(last_end, trace.spans.end_ns[span]);
   }
   std::vector<Interval> pieces;
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) pieces.push_back({starts[i], starts[i + 1]});
   if (pieces.empty()) return pieces;
-  const std::int64_t least = least_launches(launches, pieces);
-  // What a step launches after its last span (reading the loss) belongs to the last step too.
-  const auto after = std::lower_bound(launches.begin(), launches.end(), starts.back());
-  if (launches.end() - after >= least && least > 0) last_end = std::max(last_end, *(after + (least - 1)) + 1);
-  const Interval last{starts.back(), last_end};
-  if (launches_in(launches, last) >= least) pieces.push_back(last);
+  const Interval last{starts.back(), last_host_event(trace, main, last_end, last_end + longest_tail)};
+  if (launches_in(launches, last) >= least_launches(launches, pieces)) pieces.push_back(last);
   return pieces;
 }
 
@@ -161,7 +183,7 @@ std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main
   const std::vector<TimeNs> launches = launch_times(trace);
   const std::vector<Interval> pieces = cycle.optimizer_only
                                            ? pieces_between_ends(trace, cycle, launches, first_host_event(trace, main))
-                                           : pieces_between_starts(trace, cycle, launches);
+                                           : pieces_between_starts(trace, main, cycle, launches);
   StepMarks found;
   found.source = StepSource::kDetectedSpans;
   found.thread = main;

@@ -18,11 +18,10 @@ constexpr std::size_t kMaxDistances = 40;
 constexpr std::array<std::size_t, 9> kSpacings = {1, 2, 3, 4, 6, 8, 12, 16, 24};
 constexpr std::size_t kMaxCandidates = 400;
 constexpr std::size_t kMaxCompared = 1'000'000;
-// findings.md section 4: at least 0.9, the smallest period within half a percent of the best, three cycles of three
-// distinct symbols. The recordings match at 1.000.
+// At least 0.9, and the smallest period within half a percent of the best: repeats inside a step (layers) match clearly
+// worse than the step, multiples of it just as well. The recordings match at 1.000.
 constexpr double kLeastMatch = 0.9;
 constexpr double kEquallyGood = 0.005;
-constexpr std::size_t kLeastDistinct = 3;
 constexpr std::size_t kLeastCycles = 3;
 // The last cycle may lack a little: the recording ended within it.
 constexpr double kMissingTail = 0.02;
@@ -102,12 +101,6 @@ double match_ratio(std::span<const std::uint32_t> symbols, std::size_t length) {
   return 1 - static_cast<double>(wrong) / static_cast<double>(compared);
 }
 
-std::size_t distinct_in_cycle(std::span<const std::uint32_t> symbols, std::size_t length) {
-  std::vector<std::uint32_t> cycle(symbols.begin(), symbols.begin() + static_cast<std::ptrdiff_t>(length));
-  std::sort(cycle.begin(), cycle.end());
-  return static_cast<std::size_t>(std::unique(cycle.begin(), cycle.end()) - cycle.begin());
-}
-
 }  // namespace
 
 std::optional<Period> find_period(std::span<const std::uint32_t> symbols, std::size_t symbol_count) {
@@ -121,8 +114,15 @@ std::optional<Period> find_period(std::span<const std::uint32_t> symbols, std::s
   }
   const auto smallest = std::find_if(good.begin(), good.end(),
                                      [&](const Period& each) { return each.match_ratio >= best - kEquallyGood; });
-  if (smallest == good.end() || distinct_in_cycle(symbols, smallest->length) < kLeastDistinct) return std::nullopt;
+  if (smallest == good.end()) return std::nullopt;
   return *smallest;
+}
+
+std::vector<std::uint32_t> symbols_of_cycle(std::span<const std::uint32_t> symbols, const Period& period) {
+  std::vector<std::uint32_t> cycle(symbols.begin(), symbols.begin() + static_cast<std::ptrdiff_t>(period.length));
+  std::sort(cycle.begin(), cycle.end());
+  cycle.erase(std::unique(cycle.begin(), cycle.end()), cycle.end());
+  return cycle;
 }
 
 std::vector<std::size_t> align_cycles(std::span<const std::uint32_t> symbols, const Period& period) {

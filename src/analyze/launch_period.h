@@ -17,6 +17,9 @@ struct Period {
 // symbols.
 [[nodiscard]] std::optional<Period> find_period(std::span<const std::uint32_t> symbols, std::size_t symbol_count);
 
+// The distinct symbols of the first cycle.
+[[nodiscard]] std::vector<std::uint32_t> symbols_of_cycle(std::span<const std::uint32_t> symbols, const Period& period);
+
 // Where each cycle begins, from position 0 on: near one period after the one before, moved to where the symbols agree
 // best, since a cycle may hold a few launches more or less.
 [[nodiscard]] std::vector<std::size_t> align_cycles(std::span<const std::uint32_t> symbols, const Period& period);

@@ -30,7 +30,12 @@ TEST(LaunchPeriod, TheSmallestPeriodThatFits) {
 
 TEST(LaunchPeriod, TwoCyclesAreNotEnough) { EXPECT_FALSE(find_period(symbols_of(repeat("abbcbd", 2)), 26)); }
 
-TEST(LaunchPeriod, TwoSymbolsAreNotEnough) { EXPECT_FALSE(find_period(symbols_of(repeat("ab", 20)), 26)); }
+TEST(LaunchPeriod, TheSymbolsOfACycleAreDistinct) {
+  const auto symbols = symbols_of(repeat("cab", 20));
+  const auto period = find_period(symbols, 26);
+  ASSERT_TRUE(period.has_value());
+  EXPECT_EQ(symbols_of_cycle(symbols, *period), (std::vector<std::uint32_t>{0, 1, 2}));
+}
 
 TEST(LaunchPeriod, NoPeriodInNoise) {
   std::mt19937 random(7);
@@ -65,7 +70,9 @@ TEST(LaunchPeriod, CyclesStayAlignedBehindAnInsertion) {
 
 TEST(LaunchPeriod, AMillionSymbolsOfOneKindTakeBoundedTime) {
   std::vector<std::uint32_t> same(3'000'000, 0);
-  EXPECT_FALSE(find_period(same, 1)) << "one symbol is no cycle";
+  const auto period = find_period(same, 1);
+  ASSERT_TRUE(period.has_value());
+  EXPECT_EQ(period->length, 1U);
 }
 
 }  // namespace

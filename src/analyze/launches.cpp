@@ -58,7 +58,7 @@ void count_launches(const Trace& trace, Launches& launches) {
     ++launches.launch_count;
     if (!is_graph_launch(trace, call)) continue;
     ++launches.graph_launch_count;
-    launches.graph_event_count += sound_event_count(trace, call);
+    launches.graph_event_count += trace.calls.gpu_count[call];
   }
 }
 
@@ -70,25 +70,13 @@ bool launches_work(const Trace& trace, CallId call) {
          trace.calls.gpu_count[call] > 0;
 }
 
-std::int64_t sound_event_count(const Trace& trace, CallId call) {
-  std::int64_t count = 0;
-  for (const GpuEventId id : trace.gpu_events_of(call)) {
-    if (trace.gpu_events.fault[id] != TimeFault::kDuplicate) ++count;
-  }
-  return count;
-}
-
 GpuEventId first_event_of(const Trace& trace, CallId call) {
-  for (const GpuEventId id : trace.gpu_events_of(call)) {
-    if (trace.gpu_events.fault[id] != TimeFault::kDuplicate) return id;
-  }
-  return {};
+  return trace.calls.gpu_count[call] == 0 ? GpuEventId{} : trace.gpu_events_of(call)[0];
 }
 
 bool is_graph_launch(const Trace& trace, CallId call) {
-  if (trace.calls.gpu_count[call] == 0) return false;
-  if (trace.calls.kind[call] == ApiKind::kGraphLaunch) return true;
-  return trace.calls.gpu_count[call] > 1 && sound_event_count(trace, call) > 1;
+  const std::uint32_t count = trace.calls.gpu_count[call];
+  return count > 1 || (count == 1 && trace.calls.kind[call] == ApiKind::kGraphLaunch);
 }
 
 DurationNs Launches::latency_ns(bool graph) const {

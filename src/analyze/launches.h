@@ -38,8 +38,7 @@ struct Launches {
 
 // Does the call launch work on the GPU, by its kind or because GPU events say so?
 [[nodiscard]] bool launches_work(const Trace& trace, CallId call);
-// Its GPU events, duplicates left out: how many, and the first one (empty when there is none).
-[[nodiscard]] std::int64_t sound_event_count(const Trace& trace, CallId call);
+// Its first GPU event; empty when there is none.
 [[nodiscard]] GpuEventId first_event_of(const Trace& trace, CallId call);
 // A call that launched a whole graph (or anything of more than one event). False when its events are lost.
 [[nodiscard]] bool is_graph_launch(const Trace& trace, CallId call);

@@ -50,7 +50,7 @@ std::vector<Stretch> assign_launches(const Trace& trace, const GpuTimeline& time
       Stretch& stretch = stretches[at];
       if (trace.calls.gpu_count[call] == 0) ++stretch.lost_launch_count;
       for (const GpuEventId id : trace.gpu_events_of(call)) {
-        if (trace.gpu_events.fault[id] != TimeFault::kDuplicate) ++stretch.gpu_event_count;
+        ++stretch.gpu_event_count;
         if (timeline.counts(trace, id)) stretch.gpu_end_ns = std::max(stretch.gpu_end_ns, timeline.end_ns[id]);
       }
     }

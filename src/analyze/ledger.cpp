@@ -1,0 +1,174 @@
+// Counting, then one judgement: may a headline be shown?
+//
+// Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on a GPU; over 1% of the
+// launches have no GPU event; a step launched work of which no event arrived. 1% because a share of lost launches is
+// about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of itself;
+// the recordings lose none. Launches made while a graph is captured start nothing and are not counted, and launches
+// in steps that were left out (the file was cut there) are counted but not judged. Swallowing, bad and duplicate
+// records are corrected, so they withhold nothing.
+#include "analyze/ledger.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+constexpr double kTolerableLossRatio = 0.01;
+
+// Stretches in which the process captures a graph, whatever thread launches.
+std::vector<Interval> find_captures(const Trace& trace) {
+  constexpr std::string_view kBegin = "StreamBeginCapture";
+  constexpr std::string_view kEnd = "StreamEndCapture";
+  enum : std::uint8_t { kUnasked, kNeither, kBegins, kEnds };
+  std::vector<std::uint8_t> known(trace.strings.size(), kUnasked);
+  std::vector<Interval> captures;
+  for (const IdRange<CallId>& of_thread : trace.calls_of_thread.raw()) {
+    bool open = false;
+    for (const CallId call : of_thread.ids()) {
+      std::uint8_t& what = known[trace.calls.name[call].value];
+      if (what == kUnasked) {
+        const std::string_view name = trace.text(trace.calls.name[call]);
+        what = name.find(kBegin) != name.npos ? kBegins : name.find(kEnd) != name.npos ? kEnds : kNeither;
+      }
+      if (what == kBegins && !open)
+        captures.push_back({trace.calls.start_ns[call], std::numeric_limits<TimeNs>::max()});
+      if (what == kEnds && open) captures.back().end_ns = trace.calls.end_ns[call];
+      if (what != kNeither) open = what == kBegins;
+    }
+  }
+  return union_of(std::move(captures));
+}
+
+struct LaunchCounts {
+  std::int64_t judged = 0;
+  std::int64_t judged_lost = 0;
+  std::vector<std::int64_t> by_step;
+};
+
+LaunchCounts count_launches(const Trace& trace, const Steps& steps, Ledger& ledger) {
+  const std::vector<Interval> captures = find_captures(trace);
+  const TimeNs judged_until = steps.left_out.empty() || steps.steps.empty() ? std::numeric_limits<TimeNs>::max()
+                                                                            : steps.steps.back().host.end_ns;
+  LaunchCounts counts;
+  counts.by_step.assign(steps.steps.size(), 0);
+  for (const IdRange<CallId>& of_thread : trace.calls_of_thread.raw()) {
+    std::size_t capture = 0;
+    std::size_t step = 0;
+    for (const CallId call : of_thread.ids()) {
+      if (!launches_work(trace, call)) continue;
+      const TimeNs start = trace.calls.start_ns[call];
+      const bool lost = trace.calls.gpu_count[call] == 0;
+      while (capture < captures.size() && captures[capture].end_ns <= start) ++capture;
+      if (lost && capture < captures.size() && captures[capture].start_ns <= start) continue;
+      ++ledger.launch_count;
+      ledger.launch_without_gpu_event_count += lost ? 1 : 0;
+      while (step < steps.steps.size() && steps.steps[step].host.end_ns <= start) ++step;
+      if (step < steps.steps.size() && steps.steps[step].host.start_ns <= start) ++counts.by_step[step];
+      if (start >= judged_until) continue;
+      ++counts.judged;
+      counts.judged_lost += lost ? 1 : 0;
+    }
+  }
+  return counts;
+}
+
+void count_gpu_events(const Trace& trace, const Steps& steps, Ledger& ledger) {
+  const GpuEvents& events = trace.gpu_events;
+  DurationNs longest = 0;
+  double sum = 0;
+  for (const IdRange<GpuEventId>& of_device : trace.gpu_events_of_device.raw()) {
+    std::int64_t unlinked_so_far = 0;
+    bool any_linked = false;
+    for (const GpuEventId id : of_device.ids()) {
+      if (events.fault[id] == TimeFault::kDuplicate) {
+        ++ledger.duplicate_gpu_event_count;
+        continue;
+      }
+      ++ledger.gpu_event_count;
+      if (events.call[id].has_value()) {
+        if (!any_linked) ledger.leading_unlinked_gpu_event_count += std::exchange(unlinked_so_far, 0);
+        any_linked = true;
+        ++ledger.linked_gpu_event_count;
+      } else {
+        ++unlinked_so_far;
+      }
+      ledger.bad_duration_count += events.fault[id] == TimeFault::kBadDuration ? 1 : 0;
+      const bool outside = events.start_ns[id] >= steps.window.end_ns ||
+                           std::max(events.end_ns[id], events.start_ns[id] + 1) <= steps.window.start_ns;
+      ledger.outside_window_gpu_event_count += outside ? 1 : 0;
+      const DurationNs duration = events.end_ns[id] - events.start_ns[id];
+      longest = std::max(longest, duration);
+      sum += static_cast<double>(duration);
+    }
+    ledger.unlinked_gpu_event_count += unlinked_so_far;
+  }
+  if (sum > 0) ledger.largest_event_ratio = static_cast<double>(longest) / sum;
+}
+
+std::int64_t count_launching_processes(const Trace& trace) {
+  std::vector<bool> launches(trace.processes.size(), false);
+  for (const CallId call : trace.calls.ids().ids()) {
+    if (launches_work(trace, call)) launches[trace.threads.process[trace.calls.thread[call]].value] = true;
+  }
+  return std::count(launches.begin(), launches.end(), true);
+}
+
+std::string incomplete(std::int64_t lost, std::int64_t of, std::string_view what) {
+  std::string text = "GPU data incomplete (";
+  return text.append(std::to_string(lost)).append(" of ").append(std::to_string(of)).append(what).append(")");
+}
+
+std::optional<std::string> unsound_reason(const Trace& trace, const Ledger& ledger) {
+  if (trace.notes.count(NoteKind::kInterleavedWriters) > 0) {
+    return "the file is corrupt in the middle (two writers suspected): its numbers cannot be trusted";
+  }
+  if (ledger.merged_process_count > 0) {
+    std::string ranks = ledger.merged_process_count == 2 ? "two" : std::to_string(ledger.merged_process_count);
+    return ranks.append(" ranks merged in one file: GPU events cannot be assigned");
+  }
+  for (const Note& note : trace.notes.all()) {
+    if (note.severity == NoteSeverity::kUnsound) return note.example;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, const Ledger& ledger,
+                                       const LaunchCounts& launches) {
+  if (auto unsound = unsound_reason(trace, ledger)) return unsound;
+  if (ledger.gpu_event_count == 0) {
+    if (ledger.launch_count == 0) return "no GPU activity recorded";
+    std::string text = "no GPU activity recorded (";
+    return text.append(std::to_string(ledger.launch_count)).append(" launches)");
+  }
+  if (static_cast<double>(launches.judged_lost) > kTolerableLossRatio * static_cast<double>(launches.judged)) {
+    return incomplete(launches.judged_lost, launches.judged, " launches have no kernel");
+  }
+  // A step without any launch may be one of the host alone, unless launches were not recorded at all.
+  std::int64_t empty = 0;
+  for (std::size_t k = 0; k < steps.steps.size(); ++k) {
+    const bool expected = ledger.launch_count == 0 || launches.by_step[k] > 0;
+    empty += expected && steps.steps[k].gpu_event_count == 0 ? 1 : 0;
+  }
+  if (empty == 0) return std::nullopt;
+  return incomplete(empty, static_cast<std::int64_t>(steps.steps.size()), " steps have no GPU event");
+}
+
+}  // namespace
+
+Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Launches& launches, const Steps& steps) {
+  Ledger ledger;
+  const LaunchCounts launch_counts = count_launches(trace, steps, ledger);
+  count_gpu_events(trace, steps, ledger);
+  ledger.swallowing_duration_count = static_cast<std::int64_t>(timeline.swallowing.size());
+  ledger.negative_latency_count = launches.negative_latency_count;
+  for (const Step& step : steps.steps) ledger.steps_without_gpu_events_count += step.gpu_event_count == 0 ? 1 : 0;
+  if (trace.notes.count(NoteKind::kMergedProcesses) > 0) {
+    ledger.merged_process_count = count_launching_processes(trace);
+  }
+  ledger.headline_withheld = find_reason(trace, steps, ledger, launch_counts);
+  return ledger;
+}
+
+}  // namespace stepscope
