@@ -1,0 +1,135 @@
+// What is counted, and when a headline is withheld.
+#include "analyze/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_from_text.h"
+
+namespace stepscope {
+namespace {
+
+Ledger ledger_of(const Trace& trace) {
+  const GpuTimeline timeline = compute_gpu_timeline(trace);
+  const Launches launches = compute_launches(trace, timeline);
+  return compute_ledger(trace, timeline, launches, compute_steps(trace, timeline, launches, {}));
+}
+
+TEST(Ledger, AWholeRecordingShowsItsHeadline) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4          ][5          ]
+    call       [L1]         [L2]
+    gpu/7         [K1=]        [K2=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      K1 = a corr 1
+      K2 = a corr 2
+  )"));
+  EXPECT_EQ(ledger.launch_count, 2);
+  EXPECT_EQ(ledger.gpu_event_count, 2);
+  EXPECT_EQ(ledger.linked_gpu_event_count, 2);
+  EXPECT_EQ(ledger.launch_without_gpu_event_count, 0);
+  EXPECT_EQ(ledger.steps_without_gpu_events_count, 0);
+  EXPECT_EQ(ledger.largest_event_ratio, 0.5);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+}
+
+TEST(Ledger, LostKernelsWithholdIt) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4          ][5          ]
+    call       [L1]         [L2]
+    gpu/7         [K1=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      K1 = a corr 1
+  )"));
+  EXPECT_EQ(ledger.launch_without_gpu_event_count, 1);
+  EXPECT_EQ(ledger.steps_without_gpu_events_count, 1);
+  EXPECT_EQ(ledger.headline_withheld, "GPU data incomplete (1 of 2 launches have no kernel)");
+}
+
+TEST(Ledger, LaunchesInACutStepAreNotHeldAgainstTheOthers) {
+  Trace trace = trace_from_text(R"(
+    step      [4          ][5          ]
+    call       [L1]         [L2]
+    gpu/7         [K1=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      K1 = a corr 1
+  )");
+  trace.notes.add(NoteKind::kFileCut, NoteSeverity::kLost, 1, "");
+  const Ledger ledger = ledger_of(trace);
+  EXPECT_EQ(ledger.launch_without_gpu_event_count, 1);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+}
+
+TEST(Ledger, LaunchesWhileAGraphIsCapturedStartNothing) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4                        ]
+    call       [B][L1][L2][E] [L3]
+    call@bwd        [L4]
+    gpu/7                        [K3=]
+    where
+      B = cudaStreamBeginCapture
+      E = cudaStreamEndCapture
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      L4 = cudaLaunchKernel corr 4
+      K3 = a corr 3
+  )"));
+  EXPECT_EQ(ledger.launch_count, 1);
+  EXPECT_EQ(ledger.launch_without_gpu_event_count, 0);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+}
+
+TEST(Ledger, WorkQueuedBeforeRecordingIsCountedApart) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4                     ]
+    call       [L1]
+    gpu/7     [old][old][K1=][new]
+    where
+      L1 = cudaLaunchKernel corr 1
+      K1 = a corr 1
+  )"));
+  EXPECT_EQ(ledger.leading_unlinked_gpu_event_count, 2);
+  EXPECT_EQ(ledger.unlinked_gpu_event_count, 1);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+}
+
+TEST(Ledger, AStepOfTheHostAloneIsNoLoss) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4          ][5          ]
+    call       [L1]
+    gpu/7         [K1=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      K1 = a corr 1
+  )"));
+  EXPECT_EQ(ledger.steps_without_gpu_events_count, 1);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+}
+
+TEST(Ledger, WithoutCallsAnEmptyStepIsALoss) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4          ][5          ]
+    gpu/7         [K1=]
+  )"));
+  EXPECT_EQ(ledger.headline_withheld, "GPU data incomplete (1 of 2 steps have no GPU event)");
+}
+
+TEST(Ledger, NothingOnTheGpuIsSaid) { EXPECT_EQ(ledger_of(Trace()).headline_withheld, "no GPU activity recorded"); }
+
+TEST(Ledger, AnUnsoundFileWithholdsIt) {
+  Trace trace = trace_from_text(R"(
+    step      [4          ]
+    gpu/7         [K1=]
+  )");
+  trace.notes.add(NoteKind::kInterleavedWriters, NoteSeverity::kUnsound, 1, "");
+  EXPECT_NE(ledger_of(trace).headline_withheld->find("two writers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope
