@@ -5,7 +5,9 @@
 //   steps                latencies (for the first boundary); the window of all accounts comes from here
 //   ledger, memory       the window
 //   busy                 classes and window; path: the host's side of the window
+//   flops                the window; efficiency follows from it
 //   idle, waits          busy and path meet
+//   what_ifs             everything but idle
 //
 // Passes that do not need one another run side by side: on two cores the report of a large trace takes little more
 // than its longest chain.
@@ -53,11 +55,21 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
         facts.main_device = choose_main_device(trace, facts.busy, options.device_number);
         facts.ledger = compute_ledger(trace, facts.timeline, facts.launches, facts.steps);
         facts.memory = compute_memory_levels(trace, facts.steps);
+        facts.flops = compute_flops(trace, facts.steps);
+        facts.efficiency = compute_efficiency(trace, facts.steps, facts.flops, options.peak_flops_per_s);
       },
   });
   run_side_by_side({
       [&] { facts.idle = compute_idle(trace, facts.timeline, facts.launches, facts.steps, facts.busy, facts.path); },
-      [&] { facts.waits = compute_waits(trace, facts.timeline, facts.steps, facts.path); },
+      [&] {
+        facts.waits = compute_waits(trace, facts.timeline, facts.steps, facts.path);
+        if (facts.busy.empty()) return;
+        WhatIfOptions what_if;
+        what_if.device = facts.busy[facts.main_device].device;
+        what_if.operators_to_remove = options.operators_to_remove;
+        facts.what_ifs = compute_what_ifs(trace, facts.timeline, facts.launches, facts.steps, facts.classes, facts.path,
+                                          facts.waits, what_if);
+      },
   });
   return facts;
 }

@@ -15,9 +15,10 @@ namespace stepscope {
 
 struct FactOptions {
   StepOptions steps;
-  bool whole_file_window = false;             // --window all
-  std::optional<std::int64_t> device_number;  // --device N: the main device; missing: the one with most GPU time
-  std::optional<double> peak_flops_per_s;     // --peak-flops
+  bool whole_file_window = false;                // --window all
+  std::optional<std::int64_t> device_number;     // --device N: the main device; missing: the one with most GPU time
+  std::optional<double> peak_flops_per_s;        // --peak-flops
+  std::vector<std::string> operators_to_remove;  // see WhatIfOptions
 };
 
 struct Facts {
