@@ -14,7 +14,7 @@ namespace {
 // In the first recorded step the GPU may still be at work that is not in the file: then the boundary is the start of
 // the step's first GPU event (see steps.h).
 NodeId find_first_boundary(const ReplayGraph& graph, const ReplayWindow& window) {
-  TimeNs usual_ns = window.step_start_ns.front();
+  TimeNs usual_ns = window.cut_ns.front();
   for (const GpuUnit& unit : graph.units.raw()) {
     if (unit.is_before) usual_ns = std::max(usual_ns, unit.end_ns);
   }
@@ -31,6 +31,7 @@ BuiltGraph build_replay_graph(const ReplayInput& input, const ReplayWindow& wind
   BuiltGraph built;
   ReplayGraph& graph = built.graph;
   CallIndex calls(input.trace);
+  graph.steps = window.steps;
   add_host(input, window, graph, calls);
   add_units(input, window, calls, graph);
   if (graph.units.empty()) {

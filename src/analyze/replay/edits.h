@@ -18,6 +18,10 @@ struct Edits {
   std::vector<std::uint8_t> is_tight;     // by UnitId: no gap before it, no unexplained delay
   std::vector<LaneMask> detached;         // by UnitId: lanes in which later work on its stream does not wait for it
 
+  [[nodiscard]] bool empty() const {
+    return zero_labels == 0 && kept_work.empty() && is_unwaited.empty() && shorter_ns.empty() && is_tight.empty() &&
+           detached.empty();
+  }
   void shorten(const ReplayGraph& graph, UnitEndId end, const Lanes& by_ns);
   void tighten(const ReplayGraph& graph, UnitId unit);
   void detach(const ReplayGraph& graph, UnitId unit, LaneMask lanes);

@@ -37,25 +37,26 @@ void evaluate(const ReplayGraph& graph, std::span<const Lanes> weights, std::vec
 }
 
 std::vector<Lanes> compute_step_durations(const ReplayGraph& graph, const std::vector<Lanes>& times) {
-  const std::size_t count = graph.steps.size();
-  // Latest end of the work launched before the first step, in step 0, in step 1, ...
-  std::vector<Lanes> ends(count + 1, all_lanes(2 * kNever));
+  // Latest end of the work launched in each stretch between cuts; work after the last cut bounds nothing.
+  std::vector<Lanes> ends(graph.cuts.size() + 1, all_lanes(2 * kNever));
   for (const UnitEnd& end : graph.ends.raw()) {
-    const GpuUnit& unit = graph.units[end.unit];
-    if (unit.step < 0 && !unit.is_before) continue;
-    Lanes& latest = ends[static_cast<std::size_t>(unit.step + 1)];
+    const std::int32_t stretch = graph.units[end.unit].stretch;
+    if (stretch == GpuUnit::kNoStretch) continue;
+    Lanes& latest = ends[static_cast<std::size_t>(stretch)];
     latest = later(latest, times[end.node.value]);
   }
-  Lanes busy_until = ends[0];
-  Lanes boundary =
-      graph.first_gpu.has_value() ? times[graph.first_gpu.value] : later(times[graph.steps[0].start.value], busy_until);
-  std::vector<Lanes> durations(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const NodeId next_start = k + 1 < count ? graph.steps[k + 1].start : graph.last;
-    busy_until = later(busy_until, ends[k + 1]);
-    const Lanes next = later(times[next_start.value], busy_until);
-    for (std::size_t lane = 0; lane < kLaneCount; ++lane) durations[k][lane] = next[lane] - boundary[lane];
-    boundary = next;
+  std::vector<Lanes> boundaries(graph.cuts.size());
+  Lanes busy_until = all_lanes(2 * kNever);
+  for (std::size_t c = 0; c < graph.cuts.size(); ++c) {
+    busy_until = later(busy_until, ends[c]);
+    boundaries[c] = later(times[graph.cuts[c].node.value], busy_until);
+  }
+  if (graph.first_gpu.has_value()) boundaries[0] = times[graph.first_gpu.value];
+  std::vector<Lanes> durations(graph.steps.size());
+  for (std::size_t k = 0; k < durations.size(); ++k) {
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+      durations[k][lane] = boundaries[graph.steps[k].end][lane] - boundaries[graph.steps[k].start][lane];
+    }
   }
   return durations;
 }

@@ -78,12 +78,13 @@ class Units {
     unit.start_ns = unit.launch_ns = events_.start_ns[event];
     unit.kernel_class = input_.classes.of[event];
     unit.is_before = kind == Belongs::kBefore;
+    if (unit.is_before) unit.stretch = 0;
     unit.call = events_.call[event];
     if (unit.call.has_value()) unit.launch_ns = input_.trace.calls.start_ns[unit.call];
     unit.copy = classify_copy(input_.trace, event);
     if (kind == Belongs::kWindow) {
-      const auto after = std::upper_bound(window_.step_start_ns.begin(), window_.step_start_ns.end(), unit.launch_ns);
-      unit.step = static_cast<std::int32_t>(after - window_.step_start_ns.begin()) - 1;
+      const auto after = std::upper_bound(window_.cut_ns.begin(), window_.cut_ns.end(), unit.launch_ns);
+      unit.stretch = static_cast<std::int32_t>(after - window_.cut_ns.begin());
     }
     return unit;
   }

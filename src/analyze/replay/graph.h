@@ -61,6 +61,8 @@ struct HostWork {
 
 // What one launch put on the GPU: a kernel, copy or set, or a whole graph, which is rigid over its streams.
 struct GpuUnit {
+  static constexpr std::int32_t kNoStretch = -1;  // unlinked: no boundary waits for it
+
   CallId call;  // empty if unlinked
   NodeId start;
   TimeNs start_ns = 0;
@@ -70,7 +72,7 @@ struct GpuUnit {
   std::uint32_t event_end = 0;
   std::uint32_t end_begin = 0;  // UnitEndId range, one for each stream
   std::uint32_t end_end = 0;
-  std::int32_t step = -1;  // index of the replayed step that launched it; -1: before the first, or unlinked
+  std::int32_t stretch = kNoStretch;  // of host time in which it was launched: how many cuts lie at or before it
   KernelClass kernel_class = KernelClass::kOther;  // of its first event
   CopyPath copy = CopyPath::kNone;                 // likewise
   bool is_before = false;                          // launched before the first replayed step: fixed in time
@@ -84,9 +86,16 @@ struct UnitEnd {
   DurationNs gap_cost_ns = 0;  // graphs: what the profiler added between the kernels up to this end
 };
 
-struct ReplayedStep {
-  NodeId start;
-  TimeNs start_ns = 0;
+// Where the host's time is cut into steps. A boundary on the GPU's clock belongs to each.
+struct ReplayCut {
+  NodeId node;
+  TimeNs at_ns = 0;
+};
+
+// Indices into the cuts: where a step begins and ends. Steps that follow each other share one.
+struct StepCuts {
+  std::uint32_t start = 0;
+  std::uint32_t end = 0;
 };
 
 struct ReplayGraph {
@@ -100,11 +109,10 @@ struct ReplayGraph {
   Column<UnitEndId, UnitEnd> ends;
   std::vector<GpuEventId> unit_events;
 
-  std::vector<ReplayedStep> steps;
+  std::vector<ReplayCut> cuts;  // ascending
+  std::vector<StepCuts> steps;
   Column<NodeId, UnitId> unit_of_node;  // empty for host nodes; after number_nodes()
-  NodeId last;                          // end of the last step on the host
-  NodeId first_gpu;  // the unit start that is the first boundary, where the GPU was still at earlier work
-  TimeNs last_ns = 0;
+  NodeId first_gpu;              // the unit start that is the first boundary, where the GPU was still at earlier work
   DurationNs stream_gap_ns = 0;  // median gap between queued units of a stream
 
   NodeId add_node(TimeNs at_ns) {

@@ -13,13 +13,13 @@ namespace stepscope {
 namespace {
 
 // Order at equal times: what ends before what begins; a step begins before the calls in it.
-enum class PointKind : std::uint8_t { kBegin, kJoin, kLast, kStep, kCall, kFork, kEnd };
+enum class PointKind : std::uint8_t { kBegin, kJoin, kCut, kCall, kFork, kEnd };
 
 struct Point {
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
   PointKind kind = PointKind::kCall;
-  std::uint32_t item = 0;  // CallId, step, stand (fork, join), hand-off (begin, end)
+  std::uint32_t item = 0;  // CallId, cut, stand (fork, join), hand-off (begin, end)
 };
 
 // A stretch in which main stands still; several workers may run in it.
@@ -113,10 +113,9 @@ class HostChains {
   }
 
   void add_main_marks(std::vector<Point>& points) const {
-    for (std::uint32_t k = 0; k < window_.step_start_ns.size(); ++k) {
-      points.push_back({window_.step_start_ns[k], window_.step_start_ns[k], PointKind::kStep, k});
+    for (std::uint32_t c = 0; c < window_.cut_ns.size(); ++c) {
+      points.push_back({window_.cut_ns[c], window_.cut_ns[c], PointKind::kCut, c});
     }
-    points.push_back({window_.host.end_ns, window_.host.end_ns, PointKind::kLast, 0});
     for (std::uint32_t s = 0; s < stands_.size(); ++s) {
       points.push_back({stands_[s].fork_ns, stands_[s].fork_ns, PointKind::kFork, s});
       points.push_back({stands_[s].join_ns, stands_[s].join_ns, PointKind::kJoin, s});
@@ -175,12 +174,8 @@ class HostChains {
 
   void remember(const Point& point, NodeId node) {
     switch (point.kind) {
-      case PointKind::kStep:
-        graph_.steps.push_back({node, point.start_ns});
-        break;
-      case PointKind::kLast:
-        graph_.last = node;
-        graph_.last_ns = point.start_ns;
+      case PointKind::kCut:
+        graph_.cuts.push_back({node, point.start_ns});
         break;
       case PointKind::kFork:
         stands_[point.item].fork = node;

@@ -65,11 +65,10 @@ void apply_order(ReplayGraph& graph, const std::vector<std::uint32_t>& order) {
   graph.time_ns = std::move(times);
   for (GpuUnit& unit : graph.units.raw()) renumber(unit.start, rank);
   for (UnitEnd& end : graph.ends.raw()) renumber(end.node, rank);
-  for (ReplayedStep& step : graph.steps) renumber(step.start, rank);
+  for (ReplayCut& cut : graph.cuts) renumber(cut.node, rank);
   graph.unit_of_node.raw().assign(order.size(), {});
   for (std::uint32_t u = 0; u < graph.units.size(); ++u) graph.unit_of_node[graph.units[UnitId(u)].start] = UnitId(u);
   for (const UnitEnd& end : graph.ends.raw()) graph.unit_of_node[end.node] = end.unit;
-  renumber(graph.last, rank);
   renumber(graph.first_gpu, rank);
   for (ReplayEdge& edge : graph.edges) {
     renumber(edge.from, rank);

@@ -13,6 +13,7 @@ class PauseFinder {
  public:
   PauseFinder(const ReplayInput& input, const ReplayWindow& window) : input_(input), window_(window) {
     for (const Handoff& handoff : input.path.handoffs()) {
+      if (handoff.start_ns >= window.host.end_ns) break;  // sorted by start
       main_stands_.push_back({handoff.fork_ns, handoff.join_ns});
       if (handoff.worker.value >= worker_runs_.size()) worker_runs_.resize(handoff.worker.value + 1);
       worker_runs_[handoff.worker.value].push_back({handoff.start_ns, handoff.end_ns});
@@ -24,7 +25,7 @@ class PauseFinder {
     for (const ThreadId thread : input_.path.working_threads()) search(thread);
     result_.regions.finish();
     for (auto& [name, site] : sites_) {
-      site.per_step_ns /= static_cast<DurationNs>(std::max<std::size_t>(1, window_.step_start_ns.size()));
+      site.per_step_ns /= static_cast<DurationNs>(std::max<std::size_t>(1, window_.steps.size()));
       result_.sites.push_back(std::move(site));
     }
     std::stable_sort(result_.sites.begin(), result_.sites.end(),

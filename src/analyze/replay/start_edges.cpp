@@ -93,14 +93,14 @@ class StartEdges {
     }
   }
 
-  // Nothing known holds it: it keeps its distance from the start of the step.
+  // Nothing known holds it: it keeps its distance from the cut before it.
   void anchor(const GpuUnit& unit) {
-    const auto after = std::upper_bound(graph_.steps.begin(), graph_.steps.end(), unit.start_ns,
-                                        [](TimeNs t, const ReplayedStep& step) { return t < step.start_ns; });
-    if (after == graph_.steps.begin()) return;
-    const ReplayedStep& step = *std::prev(after);
-    const DurationNs distance = unit.start_ns - step.start_ns;
-    graph_.edges.push_back({step.start, unit.start, EdgeKind::kOrder, 0, distance, 0, distance});
+    const auto after = std::upper_bound(graph_.cuts.begin(), graph_.cuts.end(), unit.start_ns,
+                                        [](TimeNs t, const ReplayCut& cut) { return t < cut.at_ns; });
+    if (after == graph_.cuts.begin()) return;
+    const ReplayCut& cut = *std::prev(after);
+    const DurationNs distance = unit.start_ns - cut.at_ns;
+    graph_.edges.push_back({cut.node, unit.start, EdgeKind::kOrder, 0, distance, 0, distance});
   }
 
   void leave_residual(std::size_t first, const GpuUnit& unit) {

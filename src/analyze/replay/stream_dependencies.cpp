@@ -60,15 +60,15 @@ class Dependencies {
     StreamWait record{window_.host.start_ns, {}};
     bool recorded = false;
     UnitId latest;
-    std::int32_t step = -1;
+    std::int32_t stretch = GpuUnit::kNoStretch;
     waits_.clear();
     collectives_.clear();
     for (const CallId call : range.ids()) {
       const UnitId unit = input_.trace.calls.gpu_count[call] > 0 ? index_.find(call) : UnitId();
       if (unit.has_value()) {
         latest = unit;
-        if (graph_.units[latest].step != step) collectives_.clear();
-        step = graph_.units[latest].step;
+        if (graph_.units[latest].stretch != stretch) collectives_.clear();
+        stretch = graph_.units[latest].stretch;
         launch(latest);
         waits_.clear();
       } else if (input_.trace.calls.kind[call] == ApiKind::kEventRecord) {

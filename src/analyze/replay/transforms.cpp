@@ -25,6 +25,8 @@ void unwait_if(const TransformInput& from, Edits& edits, const Test& test) {
 
 HostRegions regions_labelled(const TransformInput& from, HostLabel label) {
   HostRegions regions;
+  const std::vector<LabelledWork>& labels = from.graph.labels;
+  if (std::none_of(labels.begin(), labels.end(), [&](const auto& part) { return part.label == label; })) return regions;
   std::vector<HostSlice> slices;
   for (const ThreadId thread : from.input.path.working_threads()) {
     slices.clear();

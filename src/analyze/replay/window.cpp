@@ -27,27 +27,33 @@ std::size_t steps_within_budget(const ReplayInput& input) {
   return count;
 }
 
+void cut_at(ReplayWindow& window, TimeNs at_ns) {
+  // Steps may overlap in hostile files; a cut never goes back.
+  window.cut_ns.push_back(window.cut_ns.empty() ? at_ns : std::max(window.cut_ns.back(), at_ns));
+}
+
 void take_steps(const ReplayInput& input, ReplayWindow& window) {
   const std::vector<Step>& steps = input.steps.steps;
   const std::size_t count = steps_within_budget(input);
+  bool follows = false;  // on the step before, at once
   for (std::size_t k = 0; k < count; ++k) {
-    window.step_start_ns.push_back(steps[k].host.start_ns);
+    if (!follows) cut_at(window, steps[k].host.start_ns);
+    const auto start = static_cast<std::uint32_t>(window.cut_ns.size() - 1);
+    follows = k + 1 < steps.size() && steps[k + 1].gpu.start_ns == steps[k].gpu.end_ns;
+    cut_at(window, follows ? steps[k + 1].host.start_ns : steps[k].host.end_ns);
+    window.steps.push_back({start, start + 1});
     window.recorded_ns.push_back(steps[k].duration_ns());
   }
-  const Step& last = steps[count - 1];
-  // A step ends where the next begins, unless one that is left out lies between.
-  const bool next_follows = count < steps.size() && steps[count].gpu.start_ns == last.gpu.end_ns;
-  const TimeNs end = next_follows ? steps[count].host.start_ns : last.host.end_ns;
-  window.host = {steps[0].host.start_ns, std::max(end, last.host.end_ns)};
+  window.host = {window.cut_ns.front(), window.cut_ns.back()};
   window.first_boundary_ns = steps[0].gpu.start_ns;
 }
 
 void take_whole_window(const ReplayInput& input, ReplayWindow& window) {
-  const Interval whole = input.steps.window;
-  window.host = whole;
-  window.step_start_ns = {whole.start_ns};
-  window.recorded_ns = {whole.length_ns()};
-  window.first_boundary_ns = whole.start_ns;
+  window.host = input.steps.window;
+  window.cut_ns = {window.host.start_ns, window.host.end_ns};
+  window.steps = {{0, 1}};
+  window.recorded_ns = {window.host.length_ns()};
+  window.first_boundary_ns = window.host.start_ns;
 }
 
 std::size_t calls_within(const ReplayInput& input, Interval window) {

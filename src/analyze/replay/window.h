@@ -14,7 +14,8 @@ namespace stepscope {
 
 struct ReplayWindow {
   Interval host;                        // host start of the first step to the end of the last
-  std::vector<TimeNs> step_start_ns;    // host starts, ascending
+  std::vector<TimeNs> cut_ns;           // host starts of steps, and the ends that no step follows at once; ascending
+  std::vector<StepCuts> steps;          // by cut
   std::vector<DurationNs> recorded_ns;  // their durations as Steps has them
   TimeNs first_boundary_ns = 0;         // G of the first step, on the GPU's clock
   ThreadId main_thread;
