@@ -13,6 +13,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analyze/sort_runs.h"
 #include "analyze/step_marks.h"
 
 namespace stepscope {
@@ -65,7 +66,7 @@ std::vector<TimeNs> launch_times(const Trace& trace) {
   for (const CallId call : trace.calls.ids().ids()) {
     if (launches_work(trace, call)) times.push_back(trace.calls.start_ns[call]);
   }
-  if (!std::is_sorted(times.begin(), times.end())) std::sort(times.begin(), times.end());
+  sort_runs(times);
   return times;
 }
 

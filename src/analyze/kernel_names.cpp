@@ -108,7 +108,7 @@ constexpr std::string_view kOptimizerWords[] = {"fusedoptimizer",
                                                 "multi_tensor_sgd",
                                                 "multi_tensor_lamb"};
 // Outer names of ATen: whatever functor they hold, they work element by element or reduce.
-constexpr std::string_view kOuterElementwiseWords[] = {"elementwise_kernel", "multi_tensor_apply_kernel"};
+constexpr std::string_view kOuterElementwiseWords[] = {"elementwise_kernel", "multi_tensor_apply_kernel", "addpadding"};
 constexpr std::string_view kOuterReductionWords[] = {"at::native::reduce_kernel", "dot_kernel"};
 constexpr std::string_view kConvolutionWords[] = {
     "fprop",     "dgrad",          "wgrad",         "convolve",      "convolution",  "conv1d",           "conv2d",
@@ -202,8 +202,9 @@ TensorCores classify_tensor_cores(std::string_view name) {
   if (has_any(lower, kTensorWords)) return TensorCores::kUsed;
   // xFormers' kernels name only the type; in 16 bits they run on tensor cores, in 32 bits that depends on a setting.
   if (lower.find("fmha") != std::string::npos && has_any(lower, kHalfTypes)) return TensorCores::kUsed;
-  // Tensile names its matrix instruction (_MI16x16...); a contraction without one runs on the vector units.
-  if (lower.starts_with("cijk_")) return TensorCores::kNotUsed;
+  // Tensile names its matrix instruction (_MI16x16...), mostly; a contraction of 32-bit floats (_SB) without one runs
+  // on the vector units.
+  if (lower.starts_with("cijk_") && lower.find("_sb_") != std::string::npos) return TensorCores::kNotUsed;
   return TensorCores::kUnknown;
 }
 

@@ -161,6 +161,9 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
   Ledger ledger;
   const LaunchCounts launch_counts = count_launches(trace, steps, ledger);
   count_gpu_events(trace, steps, ledger);
+  // Host events have bad durations too; only the importer saw those.
+  ledger.bad_duration_count =
+      std::max(ledger.bad_duration_count, static_cast<std::int64_t>(trace.notes.count(NoteKind::kBadDuration)));
   ledger.swallowing_duration_count = static_cast<std::int64_t>(timeline.swallowing.size());
   ledger.negative_latency_count = launches.negative_latency_count;
   for (const Step& step : steps.steps) ledger.steps_without_gpu_events_count += step.gpu_event_count == 0 ? 1 : 0;

@@ -59,17 +59,23 @@ class Level {
     for (; next_step_ < steps_.steps.size() && steps_.steps[next_step_].host.start_ns <= time; ++next_step_) {
       raise(memory_.allocated_peak_by_step_bytes[next_step_], memory_.allocated_last_bytes);
       raise(memory_.reserved_peak_by_step_bytes[next_step_], memory_.reserved_last_bytes);
+      in_step_ = true;
     }
   }
   void raise_in_step(TimeNs time) {
-    if (next_step_ == 0 || steps_.find_by_host_time(time) != next_step_ - 1) return;
-    raise(memory_.allocated_peak_by_step_bytes[next_step_ - 1], memory_.allocated_last_bytes);
-    raise(memory_.reserved_peak_by_step_bytes[next_step_ - 1], memory_.reserved_last_bytes);
+    if (!in_step_) return;
+    const std::size_t step = next_step_ - 1;
+    // Only past the end of the host's span is there a question; it is then asked once.
+    if (time >= steps_.steps[step].host.end_ns) in_step_ = steps_.find_by_host_time(time) == step;
+    if (!in_step_) return;
+    raise(memory_.allocated_peak_by_step_bytes[step], memory_.allocated_last_bytes);
+    raise(memory_.reserved_peak_by_step_bytes[step], memory_.reserved_last_bytes);
   }
 
   const Steps& steps_;
   DeviceMemory memory_;
   std::size_t next_step_ = 0;
+  bool in_step_ = false;
 };
 
 }  // namespace

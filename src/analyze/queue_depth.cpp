@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analyze/sort_runs.h"
+
 namespace stepscope {
 namespace {
 
@@ -23,8 +25,8 @@ Edges collect_edges(const Trace& trace, const GpuTimeline& timeline) {
     edges.ends.push_back(end);
     edges.life_ns += static_cast<double>(end - begin);
   }
-  if (!std::is_sorted(edges.begins.begin(), edges.begins.end())) std::sort(edges.begins.begin(), edges.begins.end());
-  if (!std::is_sorted(edges.ends.begin(), edges.ends.end())) std::sort(edges.ends.begin(), edges.ends.end());
+  sort_runs(edges.begins);
+  sort_runs(edges.ends);
   return edges;
 }
 
