@@ -57,6 +57,7 @@ struct HostWork {
   std::uint32_t label_end = 0;
   // Events that start in it: what the profiler itself cost there.
   std::uint32_t op_count = 0, call_count = 0, frame_count = 0, span_count = 0;
+  std::uint32_t step_mark_count = 0;  // it borders on the profiler's step(), once or twice
 };
 
 // What one launch put on the GPU: a kernel, copy or set, or a whole graph, which is rigid over its streams.

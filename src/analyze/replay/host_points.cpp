@@ -137,6 +137,7 @@ class HostChains {
     });
     WorkMeter meter(input_, graph_, thread, window_.host.start_ns);
     previous_ = {};
+    previous_is_cut_ = false;
     in_handover_ = false;
     bool has_outer = false;
     CallNodes latest;
@@ -160,6 +161,7 @@ class HostChains {
         remember(point, node);
       }
       previous_ = last;
+      previous_is_cut_ = point.kind == PointKind::kCut;
       if (thread == window_.main_thread) main_.push_back({last_ns, last});
     }
   }
@@ -212,7 +214,11 @@ class HostChains {
       graph_.edges.push_back({previous_, node, EdgeKind::kOrder});
       tie_to_main(point.start_ns, node, meter);
     } else {
-      add_work_edge(previous_, node, meter.measure(from_ns, point.start_ns));
+      const WorkId work = meter.measure(from_ns, point.start_ns);
+      if (input_.steps.source == StepSource::kProfilerStep) {
+        graph_.work[work].step_mark_count = (point.kind == PointKind::kCut) + previous_is_cut_;
+      }
+      add_work_edge(previous_, node, work);
     }
   }
 
@@ -266,6 +272,7 @@ class HostChains {
   std::vector<std::pair<TimeNs, NodeId>> main_;  // ascending enough: main's chain
   std::vector<HostSlice> slices_;
   NodeId previous_;
+  bool previous_is_cut_ = false;
   bool in_handover_ = false;
 };
 

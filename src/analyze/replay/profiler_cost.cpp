@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-constexpr DurationNs kOpNs = 1'500;
+constexpr DurationNs kOpNs = 2'000;
 constexpr DurationNs kShapesNs = 1'000;
 constexpr DurationNs kMemoryNs = 1'000;
 constexpr DurationNs kUncertaintyNs = 1'000;
@@ -14,6 +14,7 @@ constexpr DurationNs kLeastOpNs = 500;  // recording an operator takes two clock
 constexpr DurationNs kCallNs = 500;
 constexpr DurationNs kFrameNs = 500;
 constexpr DurationNs kSpanNs = 2'000;
+constexpr DurationNs kStepMarkNs = 100'000;
 constexpr double kLargestShare = 0.75;
 
 // Time of the driver, not of the recorded program: recording does not lengthen it.
@@ -45,7 +46,8 @@ Lanes weigh_work(const ReplayGraph& graph, const HostWork& work, const ProfilerC
   if (left <= 0) return all_lanes(0);
   // Events are spread over the work as its time is.
   const double share = work.length_ns > 0 ? static_cast<double>(left) / static_cast<double>(work.length_ns) : 1;
-  const DurationNs fixed = work.call_count * kCallNs + work.frame_count * kFrameNs + work.span_count * kSpanNs;
+  const DurationNs fixed = work.call_count * kCallNs + work.frame_count * kFrameNs + work.span_count * kSpanNs +
+                           work.step_mark_count * kStepMarkNs;
   Lanes weight;
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
     DurationNs reduction = 0;
