@@ -55,8 +55,8 @@ void add_view(const std::vector<HostSlice>& slices, const std::vector<Piece>& pi
     const auto label = static_cast<std::size_t>(slice.label);
     total[label] += slice.end_ns - slice.start_ns;
     for (TimeNs now = slice.start_ns; now < slice.end_ns;) {
-      while (piece->end_ns <= now) ++piece;
-      const TimeNs to = std::min(slice.end_ns, piece->end_ns);
+      while (piece + 1 != pieces.end() && piece->end_ns <= now) ++piece;
+      const TimeNs to = piece + 1 == pieces.end() ? slice.end_ns : std::min(slice.end_ns, piece->end_ns);
       if (piece->step) by_step[*piece->step][label] += to - now;
       now = to;
     }
