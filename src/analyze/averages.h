@@ -41,7 +41,7 @@ struct AveragesOptions {
   // 2.11 writes none, so there the rows are those by name. True takes the Python frames around each operator when
   // the operators carry none.
   bool python_stacks = false;
-  std::optional<Interval> window;  // only events that start in it; missing: the whole file, as torch does
+  std::optional<Interval> window{};  // only events that start in it; missing: the whole file, as torch does
 };
 
 struct Averages {

@@ -9,6 +9,7 @@ of JSON), then records three or four steps of the faulty one. See README.md for 
 import gc, json, os, statistics, subprocess, sys, time
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, Dataset
 
 CASES = {  # name: (with_stack, record_shapes)
@@ -16,7 +17,7 @@ CASES = {  # name: (with_stack, record_shapes)
     "gc_stack": (True, False), "offload": (False, False), "launch_blocking": (False, False), "cold_start": (False, False),
     "compile": (False, False), "decode": (False, False), "odd_sizes": (False, True), "fp32_shapes": (False, True),
     "loader_workers": (False, False), "python_batch": (False, False), "scaler": (False, True), "small_pageable": (False, False),
-    "compile_steady": (False, False), "evaluate": (False, False),
+    "compile_steady": (False, False), "evaluate": (False, False), "recompute": (False, True),
 }
 DEVICE = torch.device("cuda")
 
@@ -41,11 +42,13 @@ class Model(nn.Module):
         self.token = nn.Embedding(vocabulary, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.head = nn.Linear(width, vocabulary, bias=False)
+        self.recompute = False
 
     def forward(self, x):
         x = self.token(x)
-        for block in self.blocks:
-            x = block(x)
+        for i, block in enumerate(self.blocks):
+            # Both ways of recomputing, since they are recorded differently.
+            x = checkpoint(block, x, use_reentrant=i == 1) if self.recompute else block(x)
         return self.head(x)
 
 
@@ -69,6 +72,7 @@ def make_step(case, faulty):
     if case == "decode":
         width = 256
     model = Model(layers=8 if case == "decode" else 3, width=width, vocabulary=vocabulary, heads=15 if width == 1020 else 16).to(DEVICE)
+    model.recompute = case == "recompute" and faulty
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=case != "scaler")
     batch = torch.randint(0, 16000, (16, 1024), device=DEVICE)
     amp = torch.autocast("cuda", torch.float16 if case == "scaler" else torch.bfloat16, enabled=not (case == "fp32_shapes" and faulty))
