@@ -70,6 +70,11 @@ bool launches_work(const Trace& trace, CallId call) {
          trace.calls.gpu_count[call] > 0;
 }
 
+bool expects_gpu_events(const Trace& trace, CallId call) {
+  const ApiKind kind = trace.calls.kind[call];
+  return kind == ApiKind::kLaunch || kind == ApiKind::kGraphLaunch || trace.calls.gpu_count[call] > 0;
+}
+
 GpuEventId first_event_of(const Trace& trace, CallId call) {
   return trace.calls.gpu_count[call] == 0 ? GpuEventId{} : trace.gpu_events_of(call)[0];
 }

@@ -38,6 +38,8 @@ struct Launches {
 
 // Does the call launch work on the GPU, by its kind or because GPU events say so?
 [[nodiscard]] bool launches_work(const Trace& trace, CallId call);
+// Should it have GPU events? Not a copy or set without one: of zero bytes they leave no record.
+[[nodiscard]] bool expects_gpu_events(const Trace& trace, CallId call);
 // Its first GPU event; empty when there is none.
 [[nodiscard]] GpuEventId first_event_of(const Trace& trace, CallId call);
 // A call that launched a whole graph (or anything of more than one event). False when its events are lost.

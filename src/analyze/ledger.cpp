@@ -2,10 +2,11 @@
 //
 // Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on a GPU; over 1% of the
 // launches have no GPU event; a step launched work of which no event arrived. 1% because a share of lost launches is
-// about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of itself;
-// the recordings lose none. Launches made while a graph is captured start nothing and are not counted, and launches
-// in steps that were left out (the file was cut there) are counted but not judged. Swallowing, bad and duplicate
-// records are corrected, so they withhold nothing.
+// about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of itself; the
+// recordings lose none. Launches made while a graph is captured start nothing and are not counted, nor are copies and
+// sets without an event: of zero bytes they leave no record (cuBLAS makes many such sets). Launches in steps that were
+// left out (the file was cut there) are counted but not judged. Swallowing, bad and duplicate records are corrected, so
+// they withhold nothing.
 #include "analyze/ledger.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ LaunchCounts count_launches(const Trace& trace, const Steps& steps, Ledger& ledg
     std::size_t capture = 0;
     std::size_t step = 0;
     for (const CallId call : of_thread.ids()) {
-      if (!launches_work(trace, call)) continue;
+      if (!expects_gpu_events(trace, call)) continue;
       const TimeNs start = trace.calls.start_ns[call];
       const bool lost = trace.calls.gpu_count[call] == 0;
       while (capture < captures.size() && captures[capture].end_ns <= start) ++capture;

@@ -85,6 +85,21 @@ TEST(Ledger, LaunchesWhileAGraphIsCapturedStartNothing) {
   EXPECT_FALSE(ledger.headline_withheld.has_value());
 }
 
+TEST(Ledger, ASetOfNoBytesLeavesNoRecord) {
+  const Ledger ledger = ledger_of(trace_from_text(R"(
+    step      [4                ]
+    call       [S1][L1]  [H1]
+    gpu/7           [K1=]
+    where
+      S1 = cudaMemsetAsync corr 1
+      L1 = cudaLaunchKernel corr 2
+      H1 = cudaLaunchHostFunc corr 3
+      K1 = a corr 2
+  )"));
+  EXPECT_EQ(ledger.launch_count, 1);
+  EXPECT_EQ(ledger.launch_without_gpu_event_count, 0);
+}
+
 TEST(Ledger, WorkQueuedBeforeRecordingIsCountedApart) {
   const Ledger ledger = ledger_of(trace_from_text(R"(
     step      [4                     ]

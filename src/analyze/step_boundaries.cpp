@@ -48,7 +48,7 @@ std::vector<Stretch> assign_launches(const Trace& trace, const GpuTimeline& time
       if (!launches_work(trace, call)) continue;
       while (at < cuts.at.size() && cuts.at[at] <= trace.calls.start_ns[call]) ++at;
       Stretch& stretch = stretches[at];
-      if (trace.calls.gpu_count[call] == 0) ++stretch.lost_launch_count;
+      if (trace.calls.gpu_count[call] == 0 && expects_gpu_events(trace, call)) ++stretch.lost_launch_count;
       for (const GpuEventId id : trace.gpu_events_of(call)) {
         ++stretch.gpu_event_count;
         if (timeline.counts(trace, id)) stretch.gpu_end_ns = std::max(stretch.gpu_end_ns, timeline.end_ns[id]);

@@ -17,6 +17,7 @@ struct Verb {
 // First match wins: longer and more special verbs stand before shorter ones.
 constexpr std::array kVerbs = {
     Verb{"GraphLaunch", ApiKind::kGraphLaunch},
+    Verb{"LaunchHostFunc", ApiKind::kOther},  // queues a function of the host: no GPU event follows
     Verb{"Launch", ApiKind::kLaunch},
     Verb{"ExtLaunch", ApiKind::kLaunch},
     Verb{"ModuleLaunch", ApiKind::kLaunch},

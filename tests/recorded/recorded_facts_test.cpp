@@ -120,5 +120,24 @@ TEST(RecordedFactsOnce, TheWaitingRankIsExposed) {
   EXPECT_GT(per_step, 20) << "rank 0 waits 25 to 30 ms a step in its first all-reduce";
 }
 
+// Sets of zero bytes leave no record; a loss would withhold the headline.
+TEST(RecordedFactsOnce, NoPlantedRecordingIsIncomplete) {
+  for (const char* name : {"checkpoint", "checkpoint_stack", "cold_start", "compile", "compile_steady", "decode",
+                           "evaluate", "fp32_shapes", "gc", "launch_blocking", "loader_workers", "odd_sizes", "offload",
+                           "python_batch", "scaler", "small_pageable", "thrash"}) {
+    const Ledger ledger = compute_facts(recorded_trace(std::string("planted/").append(name)), {}).ledger;
+    EXPECT_FALSE(ledger.headline_withheld.has_value()) << name << ": " << *ledger.headline_withheld;
+    EXPECT_EQ(ledger.launch_without_gpu_event_count, 0) << name;
+  }
+}
+
+TEST(RecordedFactsOnce, JaxStepsByNumber) {
+  const Facts facts = compute_facts(recorded_trace("jax/vm.trace.json.gz"), {});
+  EXPECT_EQ(facts.steps.source, StepSource::kStepNumber);
+  ASSERT_EQ(facts.steps.steps.size(), 4U);
+  EXPECT_EQ(facts.steps.steps[3].number, 3);
+  EXPECT_FALSE(facts.ledger.headline_withheld.has_value());
+}
+
 }  // namespace
 }  // namespace stepscope
