@@ -155,7 +155,8 @@ std::string python_line_at(const Trace& trace, ThreadId thread, TimeNs time_ns, 
 
 bool is_user_frame(std::string_view frame_name) {
   if (frame_name.find(".py(") == frame_name.npos || frame_name.starts_with('<')) return false;
-  for (const std::string_view inside : {"site-packages", "dist-packages", "/torch/", "/lib/python3", "<frozen "}) {
+  for (const std::string_view inside :
+       {"site-packages", "dist-packages", "/torch/", "\\torch\\", "/lib/python3", "\\Lib\\", "<frozen "}) {
     if (frame_name.find(inside) != frame_name.npos) return false;
   }
   if (frame_name.starts_with('/')) return true;

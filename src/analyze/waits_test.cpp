@@ -173,7 +173,8 @@ TEST(HostPlace, KnowsTheUsersFrames) {
        {"torch/nn/modules/module.py(1751): _call_impl", "/opt/venv/lib/python3.11/site-packages/x/y.py(3): f",
         "enum.py(1267): __hash__", "logging/__init__.py(1776): getEffectiveLevel", "typing.py(392): inner",
         "<built-in method item of Tensor object at 0x7f>", "nn.Module: Linear_0", "<frozen runpy>(198): _run_code",
-        "/usr/lib/python3.11/threading.py(982): run", "transformers/trainer.py(10): train", ""}) {
+        "/usr/lib/python3.11/threading.py(982): run", "C:\\Python311\\Lib\\enum.py(9): f",
+        "transformers/trainer.py(10): train", ""}) {
     EXPECT_FALSE(is_user_frame(name)) << name;
   }
 }
