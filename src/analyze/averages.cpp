@@ -6,6 +6,7 @@
 #include "analyze/averages.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "analyze/average_rows.h"
 #include "analyze/host_nodes.h"
@@ -52,6 +53,13 @@ struct Node {
   std::int64_t flops = 0;
   bool has_waiting_child = false;  // the only child so far has this node's name: kept in waiting_ until more is known
 };
+
+void add_memory(AverageRow& row, const MemoryChange& total, const MemoryChange& self) {
+  row.cpu_memory_usage_bytes = wrapping_add(row.cpu_memory_usage_bytes, total.cpu_bytes);
+  row.device_memory_usage_bytes = wrapping_add(row.device_memory_usage_bytes, total.device_bytes);
+  row.self_cpu_memory_usage_bytes = wrapping_add(row.self_cpu_memory_usage_bytes, self.cpu_bytes);
+  row.self_device_memory_usage_bytes = wrapping_add(row.self_device_memory_usage_bytes, self.device_bytes);
+}
 
 class AveragesBuilder {
  public:
@@ -199,8 +207,7 @@ void AveragesBuilder::add_async_span(const HostNode& host) {
   if (!memory_.empty()) {
     const auto range = memory_.range(host.start_ns, host.end_ns);
     memory_.mark_owned(range);
-    row.cpu_memory_usage_bytes += memory_.change(range).cpu_bytes;
-    row.device_memory_usage_bytes += memory_.change(range).device_bytes;
+    add_memory(row, memory_.change(range), {});
   }
   rows_.saw(index, {host.start_ns, host.end_ns, trace_.spans.file_order[SpanId(host.row)]});
 }
@@ -284,8 +291,7 @@ void AveragesBuilder::close() {
   Node& parent = stack_.back();
   parent.children_cpu_ns += node.end_ns - node.start_ns;
   parent.children_device_ns += node.own_device_ns + node.children_device_ns;
-  parent.children_memory.cpu_bytes += node.memory.cpu_bytes;
-  parent.children_memory.device_bytes += node.memory.device_bytes;
+  parent.children_memory += node.memory;
   if (parent.child_count > 1 || parent.name != node.name) {
     commit(node);
     return;
@@ -304,11 +310,10 @@ void AveragesBuilder::commit(const Node& node) {
   row.self_cpu_time_total_ns += total - node.children_cpu_ns;
   row.device_time_total_ns += node.own_device_ns + node.children_device_ns;
   row.self_device_time_total_ns += node.own_device_ns;
-  row.cpu_memory_usage_bytes += node.memory.cpu_bytes;
-  row.self_cpu_memory_usage_bytes += node.memory.cpu_bytes - node.children_memory.cpu_bytes;
-  row.device_memory_usage_bytes += node.memory.device_bytes;
-  row.self_device_memory_usage_bytes += node.memory.device_bytes - node.children_memory.device_bytes;
-  row.flops += node.flops;
+  MemoryChange own_memory = node.memory;
+  own_memory -= node.children_memory;
+  add_memory(row, node.memory, own_memory);
+  if (__builtin_add_overflow(row.flops, node.flops, &row.flops)) row.flops = std::numeric_limits<std::int64_t>::max();
   rows_.saw(node.row, {node.start_ns, node.end_ns, node.file_order});
 }
 

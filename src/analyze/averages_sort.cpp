@@ -66,6 +66,7 @@ std::optional<std::vector<std::size_t>> sorted_rows(const Averages& averages, st
 
 std::vector<std::string_view> sort_keys() {
   std::vector<std::string_view> out;
+  out.reserve(kSortKeys.size());
   for (const SortKey& key : kSortKeys) out.push_back(key.name);
   return out;
 }

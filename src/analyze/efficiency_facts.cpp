@@ -95,7 +95,7 @@ Efficiency compute_efficiency(const Trace& trace, const Steps& steps, const Flop
   out.not_available = missing_peak;
   if (!out.not_available.empty()) return out;
 
-  const double peak = *out.peak_flops_per_s * static_cast<double>(busiest.device_count);
+  const double peak = out.peak_flops_per_s.value_or(0) * static_cast<double>(busiest.device_count);
   const double hfu = flops.total / window_s / peak;
   if (hfu >= 1) {
     out.not_available = over_peak_text(hfu, peak);

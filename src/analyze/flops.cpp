@@ -61,6 +61,7 @@ class ByOperator {
   [[nodiscard]] std::vector<OperatorFlops> largest_first(const Trace& trace) {
     std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.flops > b.flops; });
     std::vector<OperatorFlops> out;
+    out.reserve(rows_.size());
     for (const Row& row : rows_) out.push_back({std::string(trace.text(row.name)), row.count, row.flops});
     return out;
   }
@@ -99,6 +100,7 @@ std::vector<std::string> find_unknown(const Trace& trace, const CountedOperators
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> out;
+  out.reserve(rows.size());
   for (const auto& [time, name] : rows) out.emplace_back(trace.text(name));
   return out;
 }

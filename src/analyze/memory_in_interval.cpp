@@ -19,13 +19,8 @@ MemoryInInterval::MemoryInInterval(const Trace& trace) : times_(trace.memory_eve
   for (const MemoryEventId id : trace.memory_events.ids().ids()) {
     sum_before_[id.value] = sum;
     const std::int32_t type = trace.memory_events.device_type[id];
-    // Unsigned, since a damaged file may hold sizes whose sum does not fit.
-    const auto add = [&](std::int64_t& to) {
-      to = static_cast<std::int64_t>(static_cast<std::uint64_t>(to) +
-                                     static_cast<std::uint64_t>(trace.memory_events.bytes[id]));
-    };
-    if (is_host_memory(type)) add(sum.cpu_bytes);
-    if (is_device_memory(type)) add(sum.device_bytes);
+    const std::int64_t bytes = trace.memory_events.bytes[id];
+    sum += {is_host_memory(type) ? bytes : 0, is_device_memory(type) ? bytes : 0};
   }
   sum_before_.back() = sum;
 }
@@ -45,12 +40,9 @@ MemoryInInterval::Range MemoryInInterval::range(TimeNs start_ns, TimeNs end_ns) 
 }
 
 MemoryChange MemoryInInterval::change(Range range) const {
-  const MemoryChange& before = sum_before_[range.begin];
-  const MemoryChange& after = sum_before_[range.end];
-  const auto minus = [](std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-  };
-  return {minus(after.cpu_bytes, before.cpu_bytes), minus(after.device_bytes, before.device_bytes)};
+  MemoryChange out = sum_before_[range.end];
+  out -= sum_before_[range.begin];
+  return out;
 }
 
 void MemoryInInterval::mark_owned(Range range) {

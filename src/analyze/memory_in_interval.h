@@ -11,9 +11,28 @@
 
 namespace stepscope {
 
+// Sums wrap around: a damaged file may hold sizes whose sum does not fit, and a wrong number is all it can ask for.
+[[nodiscard]] constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+[[nodiscard]] constexpr std::int64_t wrapping_subtract(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 struct MemoryChange {
   std::int64_t cpu_bytes = 0;
   std::int64_t device_bytes = 0;
+
+  MemoryChange& operator+=(const MemoryChange& other) {
+    cpu_bytes = wrapping_add(cpu_bytes, other.cpu_bytes);
+    device_bytes = wrapping_add(device_bytes, other.device_bytes);
+    return *this;
+  }
+  MemoryChange& operator-=(const MemoryChange& other) {
+    cpu_bytes = wrapping_subtract(cpu_bytes, other.cpu_bytes);
+    device_bytes = wrapping_subtract(device_bytes, other.device_bytes);
+    return *this;
+  }
 };
 
 class MemoryInInterval {

@@ -27,7 +27,7 @@ void OperatorStacks::begin_thread(ThreadId thread) {
 std::uint32_t OperatorStacks::at(const HostNode& node) {
   const OpId op = node.op();
   if (reads_call_stacks_) return op.has_value() ? of_call_stack(trace_.ops.call_stack[op]) : 0;
-  if (!reads_frames_ || node.table == HostTable::kCall) return 0;
+  if (!reads_frames_ || !cursor_ || node.table == HostTable::kCall) return 0;
   FrameId frame = cursor_->innermost(node.start_ns);
   if (!frame.has_value() && op.has_value() && links_.forward[op].has_value()) {
     frame = operator_frames_[links_.forward[op]];

@@ -77,7 +77,8 @@ std::optional<double> output_positions(const CallArguments& call, const Convolut
     }
     const std::int64_t reach = size + 2 * (*padding)[i] - (*dilation)[i] * (kernel - 1) - 1;
     if (reach < 0) return std::nullopt;
-    out *= static_cast<double>(reach / (*stride)[i] + 1);
+    const std::int64_t windows = reach / (*stride)[i] + 1;
+    out *= static_cast<double>(windows);
   }
   return out;
 }

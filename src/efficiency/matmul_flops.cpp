@@ -77,7 +77,7 @@ std::optional<double> einsum_product(const CallArguments& call) {
     }
     const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!is_letter || at >= (*operands)[operand].size()) return std::nullopt;
-    std::int64_t& known = size_of_letter[static_cast<std::size_t>(c)];
+    std::int64_t& known = size_of_letter[static_cast<unsigned char>(c)];
     const std::int64_t here = (*operands)[operand][at++];
     if (known >= 0 && known != here && known != 1 && here != 1) return std::nullopt;
     known = std::max(known, here);
