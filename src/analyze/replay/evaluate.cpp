@@ -46,11 +46,12 @@ std::vector<Lanes> compute_step_durations(const ReplayGraph& graph, const std::v
     latest = later(latest, times[end.node.value]);
   }
   std::vector<Lanes> boundaries(graph.cuts.size());
-  Lanes busy_until = graph.first_gpu.has_value() ? times[graph.first_gpu.value] : all_lanes(2 * kNever);
+  Lanes busy_until = all_lanes(2 * kNever);
   for (std::size_t c = 0; c < graph.cuts.size(); ++c) {
     busy_until = later(busy_until, ends[c]);
     boundaries[c] = later(times[graph.cuts[c].node.value], busy_until);
   }
+  if (graph.first_gpu.has_value()) boundaries[0] = times[graph.first_gpu.value];
   std::vector<Lanes> durations(graph.steps.size());
   for (std::size_t k = 0; k < durations.size(); ++k) {
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {

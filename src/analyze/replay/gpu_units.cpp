@@ -47,19 +47,11 @@ class Units {
     }
   }
 
-  // One past the last event that may belong: launched in the window, or, without a launch, started in it.
-  [[nodiscard]] std::uint32_t end_of_search(DeviceId device) const {
-    const IdRange<GpuEventId> range = input_.trace.gpu_events_of_device[device];
-    const auto starts = events_.start_ns.raw().begin();
-    const auto after = std::lower_bound(starts + range.begin, starts + range.end, window_.host.end_ns);
-    return std::max(last_[device], static_cast<std::uint32_t>(after - starts));
-  }
-
   void collect(DeviceId device) {
+    const std::uint32_t begin = input_.trace.gpu_events_of_device[device].begin;
     // The leading run without launches was queued before recording began.
     bool leading = true;
-    for (const GpuEventId event :
-         IdRange<GpuEventId>{input_.trace.gpu_events_of_device[device].begin, end_of_search(device)}.ids()) {
+    for (const GpuEventId event : IdRange<GpuEventId>{begin, std::max(begin, last_[device])}.ids()) {
       if (events_.call[event].has_value()) leading = false;
       Belongs kind = belongs(event);
       if (kind == Belongs::kUnlinked && leading) kind = Belongs::kBefore;
@@ -73,20 +65,12 @@ class Units {
     if (kind == Belongs::kWindow && input_.trace.calls.gpu_count[call] > 1) {
       const auto [at, is_new] = shared_.try_emplace(call.value, UnitId(graph_.units.size()));
       if (!is_new) {
-        blend(graph_.units[at->second], event);
         event_unit_.push_back({event, at->second});
         return;
       }
     }
     event_unit_.push_back({event, UnitId(graph_.units.size())});
     graph_.units.push_back(describe(event, kind));
-  }
-
-  // A graph of several sorts of work is no copy and no collective, whatever it begins with.
-  void blend(GpuUnit& unit, GpuEventId event) const {
-    if (input_.classes.of[event] == unit.kernel_class && classify_copy(input_.trace, event) == unit.copy) return;
-    unit.kernel_class = KernelClass::kOther;
-    unit.copy = CopyPath::kNone;
   }
 
   GpuUnit describe(GpuEventId event, Belongs kind) const {

@@ -74,7 +74,7 @@ struct GpuUnit {
   std::uint32_t end_begin = 0;  // UnitEndId range, one for each stream
   std::uint32_t end_end = 0;
   std::int32_t stretch = kNoStretch;  // of host time in which it was launched: how many cuts lie at or before it
-  KernelClass kernel_class = KernelClass::kOther;  // of its events, where they agree
+  KernelClass kernel_class = KernelClass::kOther;  // of its first event
   CopyPath copy = CopyPath::kNone;                 // likewise
   bool is_before = false;                          // launched before the first replayed step: fixed in time
 };
