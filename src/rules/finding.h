@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Finding {
 struct RuleInput {
   const Trace& trace;
   const Facts& facts;
+  // Findings made before this rule ran, in the order of the list: a general cause (host-overhead) claims only what
+  // the specific ones leave, and none names a cost twice.
+  std::span<const Finding> found = {};
 };
 
 }  // namespace stepscope

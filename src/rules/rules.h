@@ -11,6 +11,8 @@ namespace stepscope {
 struct Rule {
   std::string_view id;
   std::optional<Finding> (*find)(const RuleInput&);
+  // Rests on how long GPU events lasted: not run when durations that cannot be true make up over 1 % of busy time.
+  bool needs_durations = true;
 };
 
 [[nodiscard]] std::span<const Rule> rules();
@@ -19,7 +21,15 @@ struct Rule {
 // faults, notes, information; inside a severity by predicted saving.
 [[nodiscard]] std::vector<Finding> find_all(const RuleInput& input);
 
+// The order described above, for lists put together elsewhere.
+void sort_for_reading(std::vector<Finding>& findings);
+
 // One sentence or two in plain words: the answer.
 [[nodiscard]] std::string write_verdict(const RuleInput& input, const std::vector<Finding>& findings);
+
+// Several ranks of one run (one RuleInput each, in the order of the files): the straggler over all ranks, decided by
+// arrival times on one clock, and every other finding once, from the rank where it costs most and with that rank named.
+[[nodiscard]] std::vector<Finding> find_over_ranks(std::span<const RuleInput> ranks);
+[[nodiscard]] std::string write_ranks_verdict(std::span<const RuleInput> ranks, const std::vector<Finding>& findings);
 
 }  // namespace stepscope

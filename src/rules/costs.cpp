@@ -1,0 +1,115 @@
+// A gain of under 5 % is given as a saving ("saves about 0.9 of 46.8 ms"), since "1.02 times faster" reads as nothing;
+// a larger one as the step that remains. Ranges are given where low and high differ by more than a tenth.
+#include "rules/costs.h"
+
+#include <algorithm>
+
+#include "rules/wording.h"
+#include "stats/quantiles.h"
+
+namespace stepscope {
+namespace {
+
+std::string describe_range(const Estimate& estimate) {
+  if (estimate.high_ns - estimate.low_ns <= estimate.mid_ns / 10) return {};
+  return " (" + format_duration(estimate.low_ns) + " to " + format_duration(estimate.high_ns) + ")";
+}
+
+std::string describe_gain(const RuleInput& input, const Cost& cost, std::string_view condition) {
+  if (!cost.saving || !cost.ratio || cost.saving->mid_ns <= 0) return {};
+  const DurationNs before = best_step_ns(input);
+  const DurationNs after = std::max<DurationNs>(0, before - cost.saving->mid_ns);
+  std::string out(condition);
+  if (*cost.ratio < 0.05 || after == 0) {
+    out += " a step saves about " + format_duration(cost.saving->mid_ns) + describe_range(*cost.saving) + " of " +
+           format_duration(before) + " (" + format_percent(*cost.ratio) + ").";
+    return out;
+  }
+  const double factor = static_cast<double>(before) / static_cast<double>(after);
+  out += " the step would take about " + format_duration(after) + " instead of " + format_duration(before) + ", ";
+  out += factor < 1.2 ? format_percent(*cost.ratio) + " less." : format_times(factor) + " faster.";
+  return out;
+}
+
+}  // namespace
+
+bool has_steps(const RuleInput& input) { return !input.facts.steps.steps.empty(); }
+
+double step_count(const RuleInput& input) {
+  return std::max<double>(1, static_cast<double>(input.facts.steps.steps.size()));
+}
+
+DurationNs recorded_step_ns(const RuleInput& input) {
+  const Steps& steps = input.facts.steps;
+  return std::max<DurationNs>(1, steps.median_ns.value_or(steps.window.length_ns()));
+}
+
+DurationNs best_step_ns(const RuleInput& input) {
+  const auto unprofiled = input.facts.what_ifs.unprofiled_step();
+  return unprofiled && unprofiled->mid_ns > 0 ? unprofiled->mid_ns : recorded_step_ns(input);
+}
+
+DurationNs per_step(const RuleInput& input, DurationNs window_total_ns) {
+  return window_total_ns / static_cast<DurationNs>(step_count(input));
+}
+
+double share_of_window(const RuleInput& input, DurationNs window_total_ns) {
+  const DurationNs window = input.facts.steps.window.length_ns();
+  return window <= 0 ? 0 : static_cast<double>(window_total_ns) / static_cast<double>(window);
+}
+
+double typical_busy_ratio(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr) return 0;
+  std::vector<double> ratios;
+  const auto& steps = input.facts.steps.steps;
+  for (std::size_t step = 0; step < std::min(steps.size(), busy->busy_by_step_ns.size()); ++step) {
+    if (steps[step].duration_ns() <= 0) continue;
+    ratios.push_back(static_cast<double>(busy->busy_by_step_ns[step]) / static_cast<double>(steps[step].duration_ns()));
+  }
+  return quantile(ratios, 0.5).value_or(share_of_window(input, busy->gpu_busy_ns));
+}
+
+Estimate difference(const Estimate& before, const Estimate& after) {
+  Estimate out;
+  out.mid_ns = std::max<DurationNs>(0, before.mid_ns - after.mid_ns);
+  const DurationNs a = std::max<DurationNs>(0, before.low_ns - after.low_ns);
+  const DurationNs b = std::max<DurationNs>(0, before.high_ns - after.high_ns);
+  out.low_ns = std::min({a, b, out.mid_ns});
+  out.high_ns = std::max({a, b, out.mid_ns});
+  return out;
+}
+
+Cost cost_of(const RuleInput& input, const Estimate& saving) {
+  const auto step = input.facts.what_ifs.unprofiled_step();
+  if (!step || step->mid_ns <= 0) return {};
+  return {saving, static_cast<double>(saving.mid_ns) / static_cast<double>(step->mid_ns)};
+}
+
+Cost cost_of(const RuleInput& input, Transform transform) {
+  const WhatIf* what_if = input.facts.what_ifs.find(transform);
+  if (what_if == nullptr) return {};
+  return cost_of(input, what_if->applies ? what_if->saving : Estimate{});
+}
+
+DurationNs idle_blamed_on(const RuleInput& input, HostLabel label) {
+  const DeviceIdle* idle = input.facts.main_idle();
+  return idle == nullptr ? 0 : idle->blame_ns[static_cast<std::size_t>(label)];
+}
+
+const Finding* find_found(const RuleInput& input, std::string_view id) {
+  const auto at = std::find_if(input.found.begin(), input.found.end(), [&](const Finding& f) { return f.id == id; });
+  return at == input.found.end() ? nullptr : &*at;
+}
+
+void set_cost(Finding& finding, const RuleInput& input, const Cost& cost, std::string_view condition) {
+  finding.saving = cost.saving;
+  finding.saving_ratio = cost.ratio;
+  finding.gain = describe_gain(input, cost, condition);
+  if (cost.saving) return;
+  const auto& refused = input.facts.what_ifs.self_check.refused;
+  finding.evidence.push_back(
+      {"No saving is predicted: " + refused.value_or("the file marks no steps to replay") + ".", std::nullopt});
+}
+
+}  // namespace stepscope

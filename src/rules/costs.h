@@ -1,0 +1,46 @@
+// What a cause costs: ns a step and the share of the step, both without the profiler, from the re-simulation.
+//
+// When the re-simulation refuses (its self-check failed), findings are still made from recorded shares; they carry
+// no saving and say why. A file without steps has shares of its window and no savings: there is no "a step".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "rules/finding.h"
+
+namespace stepscope {
+
+struct Cost {
+  std::optional<Estimate> saving;  // ns a step
+  std::optional<double> ratio;     // of the step without the profiler
+};
+
+[[nodiscard]] bool has_steps(const RuleInput& input);
+[[nodiscard]] double step_count(const RuleInput& input);  // at least 1
+// The step as recorded: its median, or the whole window when steps are unknown. At least 1 ns.
+[[nodiscard]] DurationNs recorded_step_ns(const RuleInput& input);
+// The step without the profiler, or as recorded when that is not estimated.
+[[nodiscard]] DurationNs best_step_ns(const RuleInput& input);
+[[nodiscard]] DurationNs per_step(const RuleInput& input, DurationNs window_total_ns);
+[[nodiscard]] double share_of_window(const RuleInput& input, DurationNs window_total_ns);
+
+// GPU busy over the step, in the median step: one outlier does not hide what the ordinary step looks like.
+[[nodiscard]] double typical_busy_ratio(const RuleInput& input);
+
+// What the transform saves; both members missing when what-ifs are refused.
+[[nodiscard]] Cost cost_of(const RuleInput& input, Transform transform);
+[[nodiscard]] Cost cost_of(const RuleInput& input, const Estimate& saving);
+[[nodiscard]] Estimate difference(const Estimate& before, const Estimate& after);  // never below 0
+
+// Idle time of the main device in the blame view, over the window; 0 without a device.
+[[nodiscard]] DurationNs idle_blamed_on(const RuleInput& input, HostLabel label);
+
+// The finding made before under this id.
+[[nodiscard]] const Finding* find_found(const RuleInput& input, std::string_view id);
+
+// Puts saving, ratio and gain into the finding; `condition` opens the gain's sentence ("With the data ready in time").
+// Where nothing can be predicted, adds the sentence of evidence that says why.
+void set_cost(Finding& finding, const RuleInput& input, const Cost& cost, std::string_view condition);
+
+}  // namespace stepscope

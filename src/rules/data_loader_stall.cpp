@@ -1,0 +1,89 @@
+// data-loader-stall: the GPU waits for the next batch.
+//
+// Symptom: idle time in every step, blamed on the loader's `__next__` or on a span named data, get_batch and the like.
+// Evidence: the step re-simulated with the data ready in time. Threshold: a note from 5 % on, a fault from 10 % on. A
+// loop that collates a small batch in its main process costs 3 to 4 % (the healthy recordings); planted stalls cost
+// 50 %; between them a loop is worth a remark. Without a re-simulation the idle time so blamed decides.
+// False alarms: a span named `data` that also does other work; the first batch after an epoch's start.
+#include "analyze/named_stretches.h"
+#include "rules/costs.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kNote = 0.05;
+constexpr double kFault = 0.10;
+
+StringId costliest_detail(const RuleInput& input, HostLabel label) {
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle == nullptr) return {};
+  for (const DetailCost& detail : idle->details) {
+    if (detail.label == label && !detail.detail.empty()) return detail.detail;
+  }
+  return {};
+}
+
+// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" -> what follows '#'.
+std::string loader_name(std::string_view name) {
+  const auto hash = name.find('#');
+  if (name.starts_with("enumerate(DataLoader)") && hash != std::string_view::npos) name.remove_prefix(hash + 1);
+  return shortened(name, 100);
+}
+
+std::vector<std::string> advice_for(std::string_view name) {
+  std::vector<std::string> advice;
+  if (name.find("MultiProcessing") != std::string_view::npos) {
+    advice.emplace_back(
+        "DataLoader(..., num_workers=N): more workers than now (they cannot keep up), prefetch_factor=4, "
+        "persistent_workers=True");
+    advice.emplace_back(
+        "Make a sample cheaper: decode smaller images, move augmentation to the GPU, cache decoded samples");
+  } else if (name.find("DataLoader") != std::string_view::npos ||
+             name.find("dataloader.py") != std::string_view::npos) {
+    advice.emplace_back(
+        "DataLoader(..., num_workers=4, prefetch_factor=2, persistent_workers=True): batches are now made "
+        "in the training process itself");
+    advice.emplace_back("DataLoader(..., pin_memory=True) and .to(device, non_blocking=True)");
+    advice.emplace_back("Make a sample cheaper: decode smaller images, cache decoded samples");
+  } else {
+    advice.emplace_back(
+        "Make the next batch in another process or thread while the GPU works: "
+        "torch.utils.data.DataLoader(..., num_workers=4) or a queue of two batches");
+  }
+  return advice;
+}
+
+}  // namespace
+
+std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
+  const DurationNs blamed = idle_blamed_on(input, HostLabel::kDataLoader);
+  const Cost cost = cost_of(input, Transform::kLoaderReady);
+  const double share = cost.ratio.value_or(share_of_window(input, blamed));
+  if (share < kNote || blamed <= 0) return std::nullopt;
+
+  Finding finding;
+  finding.id = "data-loader-stall";
+  finding.severity = share >= kFault ? Severity::kFault : Severity::kNote;
+  const StringId name_id = costliest_detail(input, HostLabel::kDataLoader);
+  const std::string_view full_name = input.trace.text(name_id);
+  const std::string name = name_id.empty() ? "The data loader" : loader_name(full_name);
+  const NamedStretches calls = compute_named_stretches(input.trace, input.facts.steps, name_id);
+  finding.title = name + " keeps the GPU waiting " + format_duration(per_step(input, blamed)) + " a step";
+  if (calls.count > 0) {
+    finding.title = name + " takes " + format_duration(calls.median_ns.value_or(0)) + " on the training thread, " +
+                    times_a_step(static_cast<double>(calls.count) / step_count(input));
+    finding.evidence.push_back({"The longest of its " + count_of(calls.count, "call", "calls") + " took " +
+                                    format_duration(calls.longest.length_ns()) + ".",
+                                calls.longest});
+  }
+  finding.evidence.push_back({"The GPU is idle for " + format_duration(per_step(input, blamed)) + " a step (" +
+                                  format_percent(share_of_window(input, blamed)) + ") because of it.",
+                              std::nullopt});
+  finding.advice = advice_for(full_name);
+  set_cost(finding, input, cost, "With the data ready in time");
+  return finding;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,51 @@
+// exposed-communication: collectives run while nothing computes.
+//
+// Symptom: NCCL kernels alone on the GPU. Evidence: the union of communication minus the union of compute. Threshold:
+// 5 % of the window after the straggler's waits are taken off (1.5 % on healthy ranks, 37 % on a rank that waits), and
+// 5 % of the step saved where that can be predicted.
+// False alarm: the last bucket of gradients cannot overlap with anything; it is under 2 % with buckets of 25 MB.
+#include <algorithm>
+
+#include "rules/costs.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kFault = 0.05;
+
+}  // namespace
+
+std::optional<Finding> find_exposed_communication(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr) return std::nullopt;
+  DurationNs exposed = busy->exposed_communication_ns;
+  Cost cost = cost_of(input, Transform::kCommunicationOverlapped);
+  const Finding* straggler = find_found(input, "straggler");
+  if (straggler != nullptr && straggler->saving) {
+    const DurationNs wait = straggler->saving->mid_ns;
+    exposed -= static_cast<DurationNs>(static_cast<double>(wait) * step_count(input));
+    if (cost.saving) cost = cost_of(input, difference(*cost.saving, Estimate{wait, wait, wait}));
+  }
+  const double share = share_of_window(input, exposed);
+  if (std::min(share, cost.ratio.value_or(share)) < kFault) return std::nullopt;
+
+  Finding finding;
+  finding.id = "exposed-communication";
+  finding.severity = Severity::kFault;
+  finding.title = "Communication runs alone for " + format_duration(per_step(input, exposed)) + " a step (" +
+                  format_percent(share) + "); nothing computes under it";
+  finding.evidence.push_back({"Communication takes " + format_duration(per_step(input, busy->communication_ns)) +
+                                  " a step, " + format_duration(per_step(input, busy->hidden_communication_ns)) +
+                                  " of it under compute.",
+                              std::nullopt});
+  finding.advice = {
+      "DistributedDataParallel(..., bucket_cap_mb=25, gradient_as_bucket_view=True): smaller buckets start sooner",
+      "FSDP: backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True",
+      "Fewer bytes: bf16 gradients (ddp_comm_hooks.default.bf16_compress_hook), gradient accumulation with no_sync()"};
+  set_cost(finding, input, cost, "With communication under compute");
+  return finding;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,63 @@
+// exposed-copy: the GPU copies while no kernel runs.
+//
+// Symptom: copies on the compute stream, between kernels. Evidence: the union of copies minus the union of kernels,
+// without the pageable ones that blocking-copy names. Threshold: a note at 5 % of the window, a fault at 20 %: a
+// loop that copies its batch on the compute stream exposes 12 % and is healthy otherwise (resnet_healthy), planted
+// offloading 38 %. Between them a copy stream is advice, not a repair.
+// False alarm: copies within the device (Memcpy DtoD) are kernels' work in disguise; the name says which it is.
+#include <algorithm>
+
+#include "analyze/host_copies.h"
+#include "rules/costs.h"
+#include "rules/host_sites.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kNote = 0.05;
+constexpr double kFault = 0.20;
+
+}  // namespace
+
+std::optional<Finding> find_exposed_copy(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr || share_of_window(input, busy->exposed_copy_ns) < kNote) return std::nullopt;
+  const PageableCopies pageable =
+      compute_pageable_copies(input.trace, input.facts.timeline, input.facts.steps, busy->device);
+  const bool named = find_found(input, "blocking-copy") != nullptr;
+  const DurationNs exposed = std::max<DurationNs>(0, busy->exposed_copy_ns - (named ? pageable.exposed_ns : 0));
+  // The median step must gain too: copies of one checkpoint are no habit.
+  const Cost cost = cost_of(input, Transform::kCopiesOverlapped);
+  const double share = share_of_window(input, exposed);
+  const double decisive = std::min(share, cost.ratio.value_or(share));
+  if (decisive < kNote) return std::nullopt;
+
+  Finding finding;
+  finding.id = "exposed-copy";
+  finding.severity = decisive >= kFault ? Severity::kFault : Severity::kNote;
+  finding.title = "The GPU copies for " + format_duration(per_step(input, exposed)) + " a step (" +
+                  format_percent(share) + ") while no kernel runs";
+  for (const CopyTotal& total :
+       compute_copy_totals(input.trace, input.facts.timeline, input.facts.steps, busy->device)) {
+    if (named && is_pageable_to_device(input.trace.text(total.name))) continue;
+    const GpuEventId largest = *total.largest;
+    const CallId call = input.trace.gpu_events.call[largest];
+    const std::string where = call.has_value() ? describe_call_place(input.trace, call) : std::string();
+    finding.evidence.push_back(
+        {std::string(input.trace.text(total.name)) + ": " + format_bytes(total.bytes / step_count(input)) + " and " +
+             format_duration(per_step(input, total.gpu_sum_ns)) + " a step" +
+             (where.empty() ? "" : ", the largest by " + where) + ".",
+         Interval{input.trace.gpu_events.start_ns[largest], input.facts.timeline.end_ns[largest]}});
+    if (finding.evidence.size() == 2) break;
+  }
+  finding.advice = {
+      "Copy the next batch on a stream of its own while this step computes: with torch.cuda.stream(copy_stream): "
+      "next_batch = batch.to(device, non_blocking=True)",
+      "Copies need pinned memory to overlap: pin_memory=True"};
+  set_cost(finding, input, cost, "With copies under kernels");
+  return finding;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,134 @@
+// hidden-sync: a line in mid-step makes the host wait for the GPU.
+//
+// Symptom: the queue runs dry, so the GPU idles while the host catches up. Evidence: synchronization calls that
+// blocked with at least 5 % of the step's launches still to come (Wait::hidden), so that one `.item()` at the end of a
+// step is legal. Waits of the loader, a checkpoint, a free or a pageable copy belong to other findings.
+// Threshold: 2 in the median step, or 1 that costs 5 %: a scaler or a clipping check waits once a step and costs next
+// to nothing, planted ones wait 12 to 16 times. A fault from 1 % of the step on, else a note: 2 cheap waits are a
+// habit worth knowing, not a fault. Two prices are shown: the wait alone, and the whole operator gone (its host work
+// and kernels with it), which is what rewriting the line can bring at most.
+// False alarm: code that must decide on a GPU value in mid-step (early exit, dynamic shapes): the wait is real but
+// wanted.
+#include <algorithm>
+
+#include "rules/costs.h"
+#include "rules/host_sites.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+#include "stats/quantiles.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t kWaitsAStep = 2;
+constexpr double kOneWait = 0.05;
+constexpr double kFault = 0.01;
+constexpr std::size_t kSitesShown = 3;
+
+struct HiddenWaits {
+  std::vector<CallId> calls;
+  DurationNs call_sum_ns = 0;
+  double median_a_step = 0;
+};
+
+HiddenWaits gather(const RuleInput& input) {
+  HiddenWaits out;
+  std::vector<std::int64_t> by_step(input.facts.steps.steps.size(), 0);
+  for (const Wait& wait : input.facts.waits) {
+    if (!wait.hidden()) continue;
+    out.calls.push_back(wait.call);
+    out.call_sum_ns += input.trace.calls.end_ns[wait.call] - input.trace.calls.start_ns[wait.call];
+    if (*wait.step < by_step.size()) ++by_step[*wait.step];
+  }
+  out.median_a_step = static_cast<double>(median_ns(by_step).value_or(0));
+  return out;
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+void add_advice(std::string_view operators, std::vector<std::string>& advice) {
+  std::string line;
+  if (has(operators, "nonzero") || has(operators, "aten::index") || has(operators, "masked_select")) {
+    line =
+        "Replace boolean masks, nonzero and masked_select by torch.where or multiplication with the mask: their "
+        "result's "
+        "size must come back from the GPU";
+  } else if (has(operators, "item") || has(operators, "_local_scalar_dense") || has(operators, "is_nonzero")) {
+    line =
+        "Keep the value on the GPU: x.detach() instead of x.item(), no `if tensor:`, no print of a tensor in the step; "
+        "read it once at the end of the step, or every 100 steps";
+  } else if (has(operators, "_to_copy") || has(operators, "copy_") || has(operators, "aten::to")) {
+    line = "Copy to pinned memory without waiting: x.to('cpu', non_blocking=True), and read it a step later";
+  } else if (has(operators, "unique") || has(operators, "repeat_interleave")) {
+    line = "Give the result's size where the operator takes it (repeat_interleave(..., output_size=n))";
+  } else {
+    line =
+        "Remove torch.cuda.synchronize() and event.synchronize() from the step; a timer needs them only around all "
+        "steps";
+  }
+  if (std::find(advice.begin(), advice.end(), line) == advice.end()) advice.push_back(std::move(line));
+}
+
+void add_sites(const RuleInput& input, const std::vector<Site>& sites, Finding& finding) {
+  bool any_line = false;
+  for (std::size_t at = 0; at < std::min(sites.size(), kSitesShown); ++at) {
+    const Site& site = sites[at];
+    any_line = any_line || site.has_line;
+    finding.evidence.push_back({site.where + ": " + format_count(static_cast<double>(site.count) / step_count(input)) +
+                                    " waits a step, " + format_duration(per_step(input, site.call_sum_ns)) +
+                                    " in the call.",
+                                site.example});
+    add_advice(site.operators, finding.advice);
+  }
+  if (!any_line) finding.advice.emplace_back("To learn the line: profile(..., with_stack=True)");
+}
+
+void add_prices(const RuleInput& input, const Cost& wait, const Cost& whole, Finding& finding) {
+  if (!wait.saving || !whole.saving) return;
+  finding.evidence.push_back({"Not waiting would save " + format_duration(wait.saving->mid_ns) +
+                                  " a step; without the whole operator, its kernels and host work too, " +
+                                  format_duration(whole.saving->mid_ns) + ".",
+                              std::nullopt});
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle != nullptr && idle->drained_by_wait_ns > 0) {
+    finding.evidence.push_back({"Blocking calls drained the queue before " +
+                                    format_duration(per_step(input, idle->drained_by_wait_ns)) +
+                                    " of idle time a step.",
+                                std::nullopt});
+  }
+}
+
+Cost larger(const Cost& wait, const Cost& whole) {
+  if (!wait.saving || !whole.saving) return wait.saving ? wait : whole;
+  Estimate both = whole.saving->mid_ns >= wait.saving->mid_ns ? *whole.saving : *wait.saving;
+  both.low_ns = std::min(wait.saving->low_ns, whole.saving->low_ns);
+  return {both, std::max(*wait.ratio, *whole.ratio)};
+}
+
+}  // namespace
+
+std::optional<Finding> find_hidden_sync(const RuleInput& input) {
+  const HiddenWaits waits = gather(input);
+  if (waits.median_a_step < 1) return std::nullopt;
+  const Cost wait = cost_of(input, Transform::kHiddenSyncsNotWaited);
+  const Cost whole = cost_of(input, Transform::kHiddenSyncsRemoved);
+  const Cost cost = larger(wait, whole);
+  const DeviceIdle* idle = input.facts.main_idle();
+  const DurationNs drained = idle == nullptr ? 0 : idle->drained_by_wait_ns;
+  const double share = cost.ratio.value_or(share_of_window(input, drained));
+  if (waits.median_a_step < kWaitsAStep && share < kOneWait) return std::nullopt;
+
+  Finding finding;
+  finding.id = "hidden-sync";
+  finding.severity = share >= kFault ? Severity::kFault : Severity::kNote;
+  const std::vector<Site> sites = group_by_site(input.trace, waits.calls);
+  finding.title = (sites.empty() ? std::string("A blocking call") : sites.front().where) +
+                  " makes the host wait for the GPU in mid-step; such waits: " + format_count(waits.median_a_step) +
+                  " a step";
+  add_sites(input, sites, finding);
+  add_prices(input, wait, whole, finding);
+  set_cost(finding, input, cost, "Without them");
+  return finding;
+}
+
+}  // namespace stepscope

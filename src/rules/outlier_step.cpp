@@ -1,0 +1,208 @@
+// outlier-step: one step takes far longer than its neighbours, and why.
+//
+// Symptom: the average step is slower than the median. Evidence: a step of at least 1.5 times the median of the
+// others; its cause is the part of its time (idle by cause, busy) that exceeds the others' most, or a compilation or
+// collection that covers half of the excess. Threshold: 1.5 (1.38 on a healthy recording with a noisy host; planted
+// ones 10 and more). The first recorded step is never one: the profiler itself distorts it. A fault when the outliers
+// cost 5 % of all recorded time and nothing else found explains them, else a note: one checkpoint in a thousand steps
+// is good practice. The cost is as recorded, an average over the recorded steps, and no re-simulation.
+// False alarm: batches of very different sizes; the text then says that the GPU itself worked longer.
+#include <algorithm>
+
+#include "analyze/warm_up_events.h"
+#include "rules/costs.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+#include "stats/quantiles.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kOutlier = 1.5;
+constexpr double kFault = 0.05;
+constexpr std::size_t kFewestSteps = 3;
+
+struct Outliers {
+  std::size_t worst = 0;
+  DurationNs typical_ns = 0;  // median of the other steps
+  std::vector<std::size_t> steps;
+  DurationNs excess_ns = 0;  // of all of them
+  DurationNs total_ns = 0;   // of all steps
+};
+
+std::optional<Outliers> find_outliers(const Steps& steps) {
+  if (steps.steps.size() < kFewestSteps) return std::nullopt;
+  Outliers out;
+  std::vector<std::int64_t> lengths;
+  for (const Step& step : steps.steps) lengths.push_back(step.duration_ns());
+  out.worst = static_cast<std::size_t>(std::max_element(lengths.begin() + 1, lengths.end()) - lengths.begin());
+  std::vector<std::int64_t> others = lengths;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(out.worst));
+  out.typical_ns = median_ns(others).value_or(0);
+  const auto limit = static_cast<DurationNs>(kOutlier * static_cast<double>(out.typical_ns));
+  if (out.typical_ns <= 0 || lengths[out.worst] < limit) return std::nullopt;
+  for (std::size_t step = 0; step < lengths.size(); ++step) {
+    out.total_ns += lengths[step];
+    if (step == 0 || lengths[step] < limit) continue;
+    out.steps.push_back(step);
+    out.excess_ns += lengths[step] - out.typical_ns;
+  }
+  return out;
+}
+
+struct Cause {
+  std::string what;               // "a checkpoint is written"
+  std::string_view explained_by;  // id of the finding that covers it, if that was made
+  std::string advice;
+  DurationNs excess_ns = 0;
+  std::optional<Interval> at;
+};
+
+DurationNs excess_over_others(const std::vector<DurationNs>& by_step, std::size_t step) {
+  if (step >= by_step.size()) return 0;
+  std::vector<std::int64_t> others = by_step;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(step));
+  return by_step[step] - median_ns(others).value_or(0);
+}
+
+Cause cause_of_label(HostLabel label) {
+  switch (label) {
+    case HostLabel::kDataLoader:
+      return {"the data loader keeps it waiting",
+              "data-loader-stall",
+              "See data-loader-stall: more workers, prefetch_factor",
+              0,
+              {}};
+    case HostLabel::kCheckpoint:
+      return {"a checkpoint is written",
+              "",
+              "Write checkpoints less often, or from a thread: copy the weights to pinned memory, "
+              "then torch.save there (torch.distributed.checkpoint.async_save)",
+              0,
+              {}};
+    case HostLabel::kAllocator:
+      return {"device memory is allocated or freed",
+              "allocator-thrash",
+              "Warm up with the largest batch first, so that memory "
+              "has grown before the steps that count; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+              0,
+              {}};
+    case HostLabel::kSynchronization:
+    case HostLabel::kBlockingCopy:
+      return {"the host waits for the GPU", "hidden-sync", "Look at what is read from the GPU in this step", 0, {}};
+    case HostLabel::kPython:
+    case HostLabel::kNoEvent:
+      return {"Python works without launching anything",
+              "host-pause",
+              "profile(..., with_stack=True) names the line; if it is "
+              "the garbage collector: gc.freeze() after set-up",
+              0,
+              {}};
+    default:
+      return {"the host launches its work late",
+              "host-overhead",
+              "Look at this step's operators: stepscope steps FILE",
+              0,
+              {}};
+  }
+}
+
+Cause largest_part(const RuleInput& input, std::size_t step) {
+  Cause best{"its parts are all a little longer", "", "Look at this step's operators: stepscope steps FILE", 0, {}};
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle != nullptr) {
+    for (std::size_t label = 0; label < kHostLabelCount; ++label) {
+      std::vector<DurationNs> by_step;
+      for (const IdleByCause& causes : idle->blame_by_step_ns) by_step.push_back(causes[label]);
+      const DurationNs excess = excess_over_others(by_step, step);
+      if (excess <= best.excess_ns) continue;
+      best = cause_of_label(static_cast<HostLabel>(label));
+      best.excess_ns = excess;
+    }
+  }
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy != nullptr) {
+    const DurationNs excess = excess_over_others(busy->busy_by_step_ns, step);
+    if (excess > best.excess_ns) {
+      best = {"the GPU itself works longer, as for a larger batch",
+              "",
+              "Batches of one size, or buckets of similar length",
+              excess,
+              {}};
+    }
+  }
+  return best;
+}
+
+bool covers(const Interval& step, const Interval& event, DurationNs excess_ns) {
+  return event.start_ns >= step.start_ns && event.start_ns < step.end_ns && event.length_ns() * 2 >= excess_ns;
+}
+
+// A compilation or a collection is more telling than the label of the time it took.
+Cause find_cause(const RuleInput& input, const Outliers& outliers) {
+  const Step& step = input.facts.steps.steps[outliers.worst];
+  const DurationNs excess = step.duration_ns() - outliers.typical_ns;
+  const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
+  for (const WarmUpKind kind : {WarmUpKind::kCompile, WarmUpKind::kAutotune}) {
+    const WarmUpSign& sign = signs.of(kind);
+    if (sign.count == 0 || !covers(step.host, sign.example, excess)) continue;
+    return {"code is compiled (" + shortened(input.trace.text(sign.name), 60) + ")", "",
+            "Find what changed: TORCH_LOGS=recompiles; torch.compile(dynamic=True), or pad inputs to few sizes", excess,
+            sign.example};
+  }
+  for (const PauseSite& pause : input.facts.what_ifs.pauses) {
+    if (!pause.is_garbage_collection || !covers(step.host, pause.example, excess)) continue;
+    return {"Python's garbage collector runs", "garbage-collection", "gc.freeze() after set-up, or gc.disable()",
+            excess, pause.example};
+  }
+  Cause cause = largest_part(input, outliers.worst);
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle == nullptr) return cause;
+  for (const Gap& gap : idle->largest) {
+    if (gap.at.start_ns < step.gpu.start_ns || gap.at.start_ns >= step.gpu.end_ns) continue;
+    cause.at = gap.at;
+    break;
+  }
+  return cause;
+}
+
+}  // namespace
+
+std::optional<Finding> find_outlier_step(const RuleInput& input) {
+  const Steps& steps = input.facts.steps;
+  const auto outliers = find_outliers(steps);
+  if (!outliers) return std::nullopt;
+  const Cause cause = find_cause(input, *outliers);
+  const Step& worst = steps.steps[outliers->worst];
+  const double ratio =
+      static_cast<double>(outliers->excess_ns) / static_cast<double>(std::max<DurationNs>(1, outliers->total_ns));
+  const bool explained = !cause.explained_by.empty() && find_found(input, cause.explained_by) != nullptr;
+
+  Finding finding;
+  finding.id = "outlier-step";
+  finding.severity = ratio >= kFault && !explained ? Severity::kFault : Severity::kNote;
+  finding.title = "Step " + std::to_string(worst.number) + " takes " + format_duration(worst.duration_ns()) +
+                  ", the others " + format_duration(outliers->typical_ns) + ": " + cause.what;
+  finding.evidence.push_back({"Of its extra " + format_duration(worst.duration_ns() - outliers->typical_ns) + ", " +
+                                  format_duration(cause.excess_ns) + " are this cause.",
+                              cause.at ? cause.at : std::optional<Interval>(worst.gpu)});
+  if (outliers->steps.size() > 1) {
+    finding.evidence.push_back({count_of(static_cast<std::int64_t>(outliers->steps.size()), "step", "steps") + " of " +
+                                    format_count(static_cast<double>(steps.steps.size())) +
+                                    " take at least 1.5 times the typical time.",
+                                std::nullopt});
+  }
+  if (explained) {
+    finding.evidence.push_back({"It is part of " + std::string(cause.explained_by) + " above.", std::nullopt});
+  }
+  finding.advice = {cause.advice};
+  const DurationNs saving = per_step(input, outliers->excess_ns);
+  finding.saving = Estimate{saving, saving, saving};
+  finding.saving_ratio = ratio;
+  finding.gain = "Without it the recorded steps would take " +
+                 format_duration(per_step(input, outliers->total_ns) - saving) + " on average instead of " +
+                 format_duration(per_step(input, outliers->total_ns)) + ".";
+  return finding;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,75 @@
+// outlier-step: which step, since when, and why.
+#include <gtest/gtest.h>
+
+#include "rules/rule_list.h"
+#include "support/made_run.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<DurationNs> steps_of(std::initializer_list<double> lengths_ms) {
+  std::vector<DurationNs> out;
+  for (const double ms : lengths_ms) out.push_back(static_cast<DurationNs>(ms * 1e6));
+  return out;
+}
+
+TEST(OutlierStep, from_one_and_a_half_times_the_others) {
+  MadeRun steady(steps_of({10, 10, 14.9, 10}));
+  EXPECT_FALSE(find_outlier_step(steady.input()));
+  MadeRun outlier(steps_of({10, 10, 15.1, 10}));
+  const auto finding = find_outlier_step(outlier.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->severity, Severity::kFault);
+  EXPECT_NE(finding->title.find("Step 6 takes 15.1 ms, the others 10.0 ms"), std::string::npos) << finding->title;
+}
+
+TEST(OutlierStep, the_first_recorded_step_is_never_one) {
+  MadeRun run(steps_of({100, 10, 10, 10}));
+  EXPECT_FALSE(find_outlier_step(run.input()));
+}
+
+TEST(OutlierStep, two_steps_are_too_few) {
+  MadeRun run(steps_of({10, 100}));
+  EXPECT_FALSE(find_outlier_step(run.input()));
+}
+
+TEST(OutlierStep, a_rare_one_is_a_note) {
+  std::vector<DurationNs> lengths(100, 10 * MadeRun::kMs);
+  lengths[50] = 50 * MadeRun::kMs;  // 40 of 1,040 ms: 3.8 %
+  MadeRun note(lengths);
+  ASSERT_TRUE(find_outlier_step(note.input()));
+  EXPECT_EQ(find_outlier_step(note.input())->severity, Severity::kNote);
+  lengths[50] = 70 * MadeRun::kMs;  // 60 of 1,060 ms: 5.7 %
+  MadeRun fault(lengths);
+  EXPECT_EQ(find_outlier_step(fault.input())->severity, Severity::kFault);
+}
+
+TEST(OutlierStep, names_the_part_that_grew) {
+  MadeRun run(steps_of({10, 10, 40, 10}));
+  run.facts.busy.front().busy_by_step_ns = steps_of({8, 8, 9, 8});
+  run.facts.idle.front().blame_by_step_ns[2][static_cast<std::size_t>(HostLabel::kCheckpoint)] = 29 * MadeRun::kMs;
+  EXPECT_NE(find_outlier_step(run.input())->title.find("a checkpoint is written"), std::string::npos);
+
+  MadeRun larger(steps_of({10, 10, 40, 10}));
+  EXPECT_NE(find_outlier_step(larger.input())->title.find("the GPU itself works longer"), std::string::npos);
+}
+
+TEST(OutlierStep, explained_by_another_finding_it_is_a_note) {
+  MadeRun run(steps_of({10, 10, 40, 10}));
+  run.facts.busy.front().busy_by_step_ns = steps_of({8, 8, 8, 8});
+  run.facts.idle.front().blame_by_step_ns[2][static_cast<std::size_t>(HostLabel::kDataLoader)] = 30 * MadeRun::kMs;
+  EXPECT_EQ(find_outlier_step(run.input())->severity, Severity::kFault);
+  Finding stall;
+  stall.id = "data-loader-stall";
+  const std::vector<Finding> found = {stall};
+  EXPECT_EQ(find_outlier_step(run.input(found))->severity, Severity::kNote);
+}
+
+TEST(OutlierStep, a_compilation_in_the_step_is_the_cause) {
+  MadeRun run(steps_of({10, 10, 40, 10}));
+  run.span("_compile.compile_inner (dynamo_timed)", 21 * MadeRun::kMs, 28 * MadeRun::kMs);
+  EXPECT_NE(find_outlier_step(run.input())->title.find("code is compiled"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,22 @@
+// Long stretches in which the training thread runs Python without launching anything, for host-pause and
+// garbage-collection: the same measurement, two names.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rules/costs.h"
+
+namespace stepscope {
+
+struct Pauses {
+  std::vector<PauseSite> sites;  // costliest first
+  DurationNs per_step_ns = 0;    // their sum
+  Cost cost;                     // their part of what removing all pauses saves
+  double share = 0;              // of the step; from idle time when there is no re-simulation
+};
+
+// Pauses that are garbage collection, or those that are not.
+[[nodiscard]] Pauses gather_pauses(const RuleInput& input, bool garbage_collection);
+
+}  // namespace stepscope

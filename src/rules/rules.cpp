@@ -1,0 +1,69 @@
+// Runs the rules and puts the findings in the order in which they are read.
+//
+// Order: incomplete-data and launch-blocking first, since they decide what the rest is worth; then faults, the general
+// ones (host-overhead, exposed-communication) after the specific ones, because their saving is what those leave; then
+// notes; then information. Inside each by predicted saving, never by idle share: of the planted faults, hidden
+// synchronizations and blocking copies are not the largest share of idle time. Ties keep the order of the list.
+#include "rules/rules.h"
+
+#include <algorithm>
+
+#include "rules/costs.h"
+#include "rules/rule_list.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kUnsoundShare = 0.01;  // as much as a finding's own threshold of 1 % can bear
+
+int reading_order(const Finding& finding) {
+  if (finding.id == "incomplete-data") return 0;
+  if (finding.id == "launch-blocking") return 1;
+  if (finding.severity == Severity::kNote) return 4;
+  if (finding.severity == Severity::kInformation) return 5;
+  return finding.id == "host-overhead" || finding.id == "exposed-communication" ? 3 : 2;
+}
+
+DurationNs saving_of(const Finding& finding) { return finding.saving ? finding.saving->mid_ns : 0; }
+
+// Effective durations of swallowing events, as a share of the busy time of the main device.
+bool durations_are_sound(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  const auto& swallowing = input.facts.timeline.swallowing;
+  if (busy == nullptr || swallowing.empty()) return true;
+  DurationNs sum = 0;
+  for (const GpuEventId id : swallowing) {
+    if (input.trace.gpu_events.device[id] != busy->device) continue;
+    sum += input.facts.timeline.end_ns[id] - input.trace.gpu_events.start_ns[id];
+  }
+  return static_cast<double>(sum) <= kUnsoundShare * static_cast<double>(busy->gpu_busy_ns);
+}
+
+}  // namespace
+
+std::span<const Rule> rules() { return kRules; }
+
+void sort_for_reading(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (reading_order(a) != reading_order(b)) return reading_order(a) < reading_order(b);
+    return saving_of(a) > saving_of(b);
+  });
+}
+
+std::vector<Finding> find_all(const RuleInput& input) {
+  std::vector<Finding> findings;
+  const bool sound = durations_are_sound(input);
+  for (const Rule& rule : rules()) {
+    if (rule.needs_durations && !sound) continue;
+    auto finding = rule.find(RuleInput{input.trace, input.facts, findings});
+    if (!finding) continue;
+    findings.push_back(std::move(*finding));
+    // Nothing can be told from a recording that cannot carry a headline, nor from launches that all block.
+    if (findings.back().id == "incomplete-data" && findings.back().severity == Severity::kFault) return findings;
+    if (findings.back().id == "launch-blocking") break;
+  }
+  sort_for_reading(findings);
+  return findings;
+}
+
+}  // namespace stepscope

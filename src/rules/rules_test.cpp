@@ -1,0 +1,121 @@
+// The order of findings, what silences what, and the verdict's sentences.
+#include "rules/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/made_run.h"
+
+namespace stepscope {
+namespace {
+
+Finding made(std::string_view id, Severity severity, DurationNs saving_ns) {
+  Finding finding;
+  finding.id = id;
+  finding.severity = severity;
+  if (saving_ns > 0) finding.saving = Estimate{saving_ns, saving_ns, saving_ns};
+  return finding;
+}
+
+TEST(Rules, ids_are_unique_and_kebab_case) {
+  std::set<std::string_view> seen;
+  for (const Rule& rule : rules()) {
+    EXPECT_TRUE(seen.insert(rule.id).second) << rule.id;
+    for (const char letter : rule.id) EXPECT_TRUE((letter >= 'a' && letter <= 'z') || letter == '-') << rule.id;
+  }
+  EXPECT_EQ(seen.size(), 19U);
+}
+
+TEST(Rules, order_of_reading) {
+  std::vector<Finding> findings = {
+      made("compute-bound", Severity::kInformation, 0), made("profiler-distortion", Severity::kNote, 0),
+      made("exposed-copy", Severity::kNote, 5),         made("host-overhead", Severity::kFault, 900),
+      made("hidden-sync", Severity::kFault, 10),        made("data-loader-stall", Severity::kFault, 400),
+      made("incomplete-data", Severity::kNote, 0)};
+  sort_for_reading(findings);
+  std::vector<std::string> ids;
+  for (const Finding& finding : findings) ids.push_back(finding.id);
+  EXPECT_EQ(ids, (std::vector<std::string>{"incomplete-data", "data-loader-stall", "hidden-sync", "host-overhead",
+                                           "exposed-copy", "profiler-distortion", "compute-bound"}));
+}
+
+MadeRun run_with_stall() {
+  MadeRun run;
+  run.set_saving(Transform::kLoaderReady, 0.5);
+  run.blame(HostLabel::kDataLoader, 5 * MadeRun::kMs, "get_batch");
+  run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
+  return run;
+}
+
+TEST(Rules, a_withheld_headline_leaves_nothing_else) {
+  MadeRun run = run_with_stall();
+  run.facts.ledger.headline_withheld = "30 of 32 launches have no kernel.";
+  const auto findings = find_all(run.input());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "incomplete-data");
+  EXPECT_EQ(write_verdict(run.input(), findings),
+            "This recording cannot carry a verdict: 30 of 32 launches have no kernel.");
+}
+
+TEST(Rules, launches_that_block_silence_the_rest) {
+  MadeRun run = run_with_stall();
+  for (int k = 0; k < 20; ++k) {
+    const CallId launch = run.call(ApiKind::kLaunch, "cudaLaunchKernel", 20'000'000 + k * 100'000, 60'000);
+    run.link(launch, run.gpu_event(KernelClass::kMatmul, "gemm", 20'010'000 + k * 100'000, 40'000));
+  }
+  const auto findings = find_all(run.input());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "launch-blocking");
+}
+
+TEST(Rules, durations_that_cannot_be_true_carry_no_finding) {
+  MadeRun run = run_with_stall();
+  run.facts.timeline.swallowing = {run.gpu_event(KernelClass::kOther, "sticky", 5 * MadeRun::kMs, 400'000)};
+  run.facts.ledger.swallowing_duration_count = 1;
+  EXPECT_EQ(find_all(run.input()).size(), 2U);  // 1 % of the busy time: the stall is still told
+  run.facts.timeline.swallowing = {run.gpu_event(KernelClass::kOther, "sticky", 6 * MadeRun::kMs, 500'000)};
+  const auto findings = find_all(run.input());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "incomplete-data");
+}
+
+TEST(Verdict, says_the_cause_and_what_mending_it_brings) {
+  MadeRun run = run_with_stall();
+  EXPECT_EQ(
+      write_verdict(run.input(), find_all(run.input())),
+      "The GPU waits for data during half of every step. With the data ready in time the step would take about 5.00 "
+      "ms instead of 10.0 ms, 2.0 times faster.");
+}
+
+TEST(Verdict, a_healthy_run_is_compute_bound) {
+  MadeRun run;
+  run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
+  run.set_saving(Transform::kHostZero, 0.03);
+  EXPECT_EQ(write_verdict(run.input(), find_all(run.input())),
+            "Compute-bound: the GPU is busy 100 % of the step. Only faster kernels help now.");
+}
+
+TEST(Verdict, without_steps_it_says_how_to_mark_them) {
+  MadeRun run;
+  run.facts.steps.steps.clear();
+  run.facts.steps.median_ns.reset();
+  run.facts.busy.front().gpu_busy_ns = 15 * MadeRun::kMs;
+  run.refuse_what_ifs();
+  const std::string verdict = write_verdict(run.input(), find_all(run.input()));
+  EXPECT_NE(verdict.find("No steps are marked"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("38 %"), std::string::npos) << verdict;
+}
+
+TEST(Verdict, an_empty_file_says_so) {
+  MadeRun run;
+  run.facts.busy.clear();
+  run.facts.idle.clear();
+  run.trace.devices = {};
+  run.refuse_what_ifs();
+  EXPECT_EQ(write_verdict(run.input(), find_all(run.input())),
+            "The file holds no GPU work, so there is nothing to say about a GPU.");
+}
+
+}  // namespace
+}  // namespace stepscope

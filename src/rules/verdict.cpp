@@ -1,0 +1,96 @@
+// The answer in a sentence or two: what is wrong in plain words, and what mending it brings.
+//
+// A finding's title names the user's lines; the verdict says what that means for somebody who has never seen a trace.
+// A rule without a row here gets its own title, so that a new rule need not touch this file.
+#include <array>
+
+#include "rules/costs.h"
+#include "rules/rules.h"
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+// "half", "a third", else "52 %": of every step.
+std::string describe_share(double ratio) {
+  if (ratio >= 0.47 && ratio <= 0.53) return "half";
+  if (ratio >= 0.31 && ratio <= 0.36) return "a third";
+  if (ratio >= 0.23 && ratio <= 0.27) return "a quarter";
+  return format_percent(ratio);
+}
+
+std::string plain_cause(const RuleInput& input, const Finding& finding) {
+  const std::string share = finding.saving_ratio ? describe_share(*finding.saving_ratio) : "part";
+  const std::string_view id = finding.id;
+  if (id == "data-loader-stall") return "The GPU waits for data during " + share + " of every step.";
+  if (id == "host-overhead") {
+    return "The host cannot launch the work as fast as the GPU does it: the GPU stands idle for most of what the host "
+           "spends on " +
+           share + " of every step.";
+  }
+  if (id == "hidden-sync")
+    return "A line in mid-step makes the host wait for the GPU, and the GPU then waits for the host.";
+  if (id == "blocking-copy")
+    return "Every step copies its data from pageable memory: slowly, and with the GPU waiting.";
+  if (id == "allocator-thrash")
+    return "Every step gives device memory back and asks for it again, and the GPU waits for that.";
+  if (id == "unfused-optimizer") return "The optimizer launches thousands of tiny kernels where a few would do.";
+  if (id == "no-tensor-cores") return "The matrix products do not use the tensor cores.";
+  if (id == "host-pause") return "In every step the host does something else for a while, and the GPU waits.";
+  if (id == "garbage-collection") return "Python's garbage collector stops the training in every step.";
+  if (id == "straggler") return "This rank spends " + share + " of every step waiting for a rank that comes late.";
+  if (id == "exposed-communication") return "Communication runs alone for " + share + " of every step.";
+  if (id == "exposed-copy")
+    return "The GPU spends " + share + " of every step copying and does nothing else meanwhile.";
+  (void)input;
+  return finding.title + ".";
+}
+
+std::string join(const std::string& sentence, const std::string& gain) {
+  return gain.empty() ? sentence : sentence + " " + gain;
+}
+
+const Finding* first_of(const std::vector<Finding>& findings, Severity severity) {
+  for (const Finding& finding : findings) {
+    if (finding.severity == severity && finding.id != "incomplete-data") return &finding;
+  }
+  return nullptr;
+}
+
+const Finding* with_id(const std::vector<Finding>& findings, std::string_view id) {
+  for (const Finding& finding : findings) {
+    if (finding.id == id) return &finding;
+  }
+  return nullptr;
+}
+
+std::string without_fault(const RuleInput& input, const std::vector<Finding>& findings) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr) return "The file holds no GPU work, so there is nothing to say about a GPU.";
+  const std::string share = format_percent(typical_busy_ratio(input));
+  if (!has_steps(input)) {
+    return "No steps are marked, so there is no step time; over the whole file the GPU is busy " +
+           format_percent(share_of_window(input, busy->gpu_busy_ns)) +
+           " of the time. Call prof.step() after each step, or name a span: --steps NAME.";
+  }
+  if (with_id(findings, "compute-bound") != nullptr) {
+    return "Compute-bound: the GPU is busy " + share + " of the step. Only faster kernels help now.";
+  }
+  if (const Finding* note = first_of(findings, Severity::kNote); note != nullptr && note->saving) {
+    return "No fault found; the GPU is busy " + share + " of the step. " + note->title + ".";
+  }
+  return "No fault found; the GPU is busy " + share + " of the step, and no single cause explains the rest.";
+}
+
+}  // namespace
+
+std::string write_verdict(const RuleInput& input, const std::vector<Finding>& findings) {
+  if (input.facts.ledger.headline_withheld) {
+    return "This recording cannot carry a verdict: " + *input.facts.ledger.headline_withheld;
+  }
+  const Finding* fault = first_of(findings, Severity::kFault);
+  if (fault == nullptr) return without_fault(input, findings);
+  return join(plain_cause(input, *fault), fault->gain);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,64 @@
+// warm-up-in-window: the recorded steps were still warming up.
+//
+// Symptom: the first recorded steps are slower than those that follow. Evidence: code loaded, compiled or tuned,
+// contexts created inside recorded steps; or the allocator still growing: cudaMalloc in the first half of the steps
+// and fewer frees than allocations. One such event is enough, since a steady step has none; it is a note, never a
+// fault, because the training itself is not at fault. Where allocator-thrash was found, growth is not told again.
+// False alarm: a program that compiles on purpose during training (new shapes): outlier-step tells its price.
+#include <algorithm>
+
+#include "analyze/allocation_calls.h"
+#include "analyze/warm_up_events.h"
+#include "rules/costs.h"
+#include "rules/rule_list.h"
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+void add_sign(const RuleInput& input, const WarmUpSign& sign, std::string_view what, Finding& finding) {
+  if (sign.count == 0) return;
+  finding.evidence.push_back({std::string(what) + ", " + format_count(static_cast<double>(sign.count)) +
+                                  " times; the longest, " + shortened(input.trace.text(sign.name), 60) + ", took " +
+                                  format_duration(sign.longest_ns) + ".",
+                              sign.example});
+}
+
+// Growth, not churn: more allocations than frees.
+void add_growth(const RuleInput& input, Finding& finding) {
+  if (find_found(input, "allocator-thrash") != nullptr) return;
+  const AllocationCalls calls = compute_allocation_calls(input.trace, input.facts.steps);
+  if (calls.allocation_count <= calls.free_count || !calls.longest) return;
+  const CallId longest = *calls.longest;
+  finding.evidence.push_back(
+      {"The allocator still grows: " + count_of(calls.allocation_count, "allocation", "allocations") +
+           " of device memory, " + format_duration(calls.call_sum_ns) + " in the calls.",
+       Interval{input.trace.calls.start_ns[longest], input.trace.calls.end_ns[longest]}});
+}
+
+}  // namespace
+
+std::optional<Finding> find_warm_up_in_window(const RuleInput& input) {
+  if (!has_steps(input)) return std::nullopt;
+  const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
+  Finding finding;
+  add_sign(input, signs.of(WarmUpKind::kCompile), "Code is compiled", finding);
+  add_sign(input, signs.of(WarmUpKind::kAutotune), "Kernels are tuned", finding);
+  add_sign(input, signs.of(WarmUpKind::kModuleLoad), "Device code is loaded", finding);
+  add_sign(input, signs.of(WarmUpKind::kContext), "A device context or handle is created", finding);
+  add_growth(input, finding);
+  if (finding.evidence.empty()) return std::nullopt;
+
+  const auto with_signs = std::count(signs.step_has_sign.begin(), signs.step_has_sign.end(), true);
+  finding.id = "warm-up-in-window";
+  finding.severity = Severity::kNote;
+  finding.title = "The recorded steps were still warming up";
+  if (with_signs > 0) {
+    finding.title += " (signs of it in " + format_count(static_cast<double>(with_signs)) + " of " +
+                     format_count(step_count(input)) + " steps)";
+  }
+  finding.advice = {"Skip more steps before recording: schedule(skip_first=10, wait=1, warmup=2, active=3)"};
+  return finding;
+}
+
+}  // namespace stepscope
