@@ -50,8 +50,9 @@ std::optional<Finding> find_blocking_copy(const RuleInput& input) {
   const CallId call = input.trace.gpu_events.call[*copies.largest];
   std::string where = call.has_value() ? describe_call_place(input.trace, call) : std::string();
   if (where.empty()) where = "A copy call";
-  finding.title = where + " copies from pageable memory and waits for it; such copies: " + format_count(a_step) +
-                  " a step, " + format_duration(per_step(input, copies.gpu_sum_ns));
+  finding.title = where + " copies from pageable memory and waits for it, " + times_a_step(a_step) + ", " +
+                  format_bytes(copies.bytes / step_count(input)) + " in " +
+                  format_duration(per_step(input, copies.gpu_sum_ns));
   add_evidence(input, copies, finding);
   finding.advice = {"DataLoader(..., pin_memory=True), or batch.pin_memory() where the batch is made",
                     "batch.to(device, non_blocking=True)"};

@@ -56,7 +56,8 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   finding.id = "compute-bound";
   finding.severity = Severity::kInformation;
   finding.title = "The GPU is busy " + format_percent(typical_busy_ratio(input)) +
-                  " of the median step; only faster or fewer kernels make it shorter";
+                  (has_steps(input) ? " of the median step; only faster or fewer kernels make it shorter"
+                                    : " of the time; only faster or fewer kernels make the run shorter");
   std::string text;
   int shown = 0;
   for (const KernelTotal& total :

@@ -97,16 +97,30 @@ DurationNs idle_blamed_on(const RuleInput& input, HostLabel label) {
   return idle == nullptr ? 0 : idle->blame_ns[static_cast<std::size_t>(label)];
 }
 
+bool durations_are_sound(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  const auto& swallowing = input.facts.timeline.swallowing;
+  if (busy == nullptr || swallowing.empty()) return true;
+  DurationNs sum = 0;
+  for (const GpuEventId id : swallowing) {
+    if (input.trace.gpu_events.device[id] != busy->device) continue;
+    sum += input.facts.timeline.end_ns[id] - input.trace.gpu_events.start_ns[id];
+  }
+  return static_cast<double>(sum) <= 0.01 * static_cast<double>(busy->gpu_busy_ns);
+}
+
 const Finding* find_found(const RuleInput& input, std::string_view id) {
   const auto at = std::find_if(input.found.begin(), input.found.end(), [&](const Finding& f) { return f.id == id; });
   return at == input.found.end() ? nullptr : &*at;
 }
 
 void set_cost(Finding& finding, const RuleInput& input, const Cost& cost, std::string_view condition) {
-  finding.saving = cost.saving;
   finding.saving_ratio = cost.ratio;
-  finding.gain = describe_gain(input, cost, condition);
-  if (cost.saving) return;
+  if (cost.saving && has_steps(input)) {
+    finding.saving = cost.saving;
+    finding.gain = describe_gain(input, cost, condition);
+    return;
+  }
   const auto& refused = input.facts.what_ifs.self_check.refused;
   finding.evidence.push_back(
       {"No saving is predicted: " + refused.value_or("the file marks no steps to replay") + ".", std::nullopt});

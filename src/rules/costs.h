@@ -36,6 +36,10 @@ struct Cost {
 // Idle time of the main device in the blame view, over the window; 0 without a device.
 [[nodiscard]] DurationNs idle_blamed_on(const RuleInput& input, HostLabel label);
 
+// Are the durations of GPU events sound? False when those that cannot be true (events that swallow later work of
+// their stream) are over 1 % of busy time, which is as much as a finding's threshold of 1 % can bear.
+[[nodiscard]] bool durations_are_sound(const RuleInput& input);
+
 // The finding made before under this id.
 [[nodiscard]] const Finding* find_found(const RuleInput& input, std::string_view id);
 

@@ -10,6 +10,7 @@
 // False alarm: code that must decide on a GPU value in mid-step (early exit, dynamic shapes): the wait is real but
 // wanted.
 #include <algorithm>
+#include <cmath>
 
 #include "rules/costs.h"
 #include "rules/host_sites.h"
@@ -74,9 +75,8 @@ void add_sites(const RuleInput& input, const std::vector<Site>& sites, Finding& 
   for (std::size_t at = 0; at < std::min(sites.size(), kSitesShown); ++at) {
     const Site& site = sites[at];
     any_line = any_line || site.has_line;
-    finding.evidence.push_back({site.where + ": " + format_count(static_cast<double>(site.count) / step_count(input)) +
-                                    " waits a step, " + format_duration(per_step(input, site.call_sum_ns)) +
-                                    " in the call.",
+    finding.evidence.push_back({site.where + ": " + times_a_step(static_cast<double>(site.count) / step_count(input)) +
+                                    ", " + format_duration(per_step(input, site.call_sum_ns)) + " in the call.",
                                 site.example});
     add_advice(site.operators, finding.advice);
   }
@@ -123,8 +123,8 @@ std::optional<Finding> find_hidden_sync(const RuleInput& input) {
   finding.severity = share >= kFault ? Severity::kFault : Severity::kNote;
   const std::vector<Site> sites = group_by_site(input.trace, waits.calls);
   finding.title = (sites.empty() ? std::string("A blocking call") : sites.front().where) +
-                  " makes the host wait for the GPU in mid-step; such waits: " + format_count(waits.median_a_step) +
-                  " a step";
+                  " makes the host wait for the GPU in mid-step; " +
+                  count_of(std::llround(waits.median_a_step), "such wait", "such waits") + " a step";
   add_sites(input, sites, finding);
   add_prices(input, wait, whole, finding);
   set_cost(finding, input, cost, "Without them");

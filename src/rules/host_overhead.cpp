@@ -97,6 +97,7 @@ void add_costliest(const RuleInput& input, Finding& finding) {
 std::optional<Finding> find_host_overhead(const RuleInput& input) {
   if (input.facts.main_busy() == nullptr || !has_steps(input)) return std::nullopt;
   const auto remaining = compute_remaining(input);
+  if (!remaining && input.facts.launches.launch_count == 0) return std::nullopt;  // launches were not recorded
   const double share = remaining ? remaining->low_share : share_of_window(input, idle_of_launching(input));
   if (share < (remaining ? kFault : kNoteWithoutEstimate)) return std::nullopt;
 

@@ -29,9 +29,11 @@ std::optional<Finding> find_profiler_distortion(const RuleInput& input) {
                   format_duration(unprofiled->high_ns) + ")";
   const Trace& trace = input.trace;
   finding.evidence.push_back(
-      {"Each step holds " + format_count(static_cast<double>(trace.ops.size()) / step_count(input)) +
-           " operators and " + format_count(static_cast<double>(trace.calls.size()) / step_count(input)) +
-           " runtime calls, each recorded at a cost to the host.",
+      {"The host records " +
+           format_count(static_cast<double>(trace.ops.size() + trace.frames.size()) / step_count(input)) +
+           " operators and Python frames and " +
+           format_count(static_cast<double>(trace.calls.size()) / step_count(input)) +
+           " runtime calls a step, and each costs it time.",
        std::nullopt});
   finding.advice = {"Time the step without the profiler before and after a change: torch.cuda.Event around 20 steps",
                     "Record less: with_stack=False, record_shapes=False, profile_memory=False"};

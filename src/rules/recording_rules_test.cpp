@@ -107,7 +107,7 @@ TEST(IncompleteData, what_was_repaired_is_not_lost) {
   run.trace.notes.add(NoteKind::kFileCut, NoteSeverity::kLost, 4639, "x");
   ASSERT_TRUE(find_incomplete_data(run.input()));
   EXPECT_EQ(find_incomplete_data(run.input())->evidence[0].text,
-            "The file is damaged: file cut, 1 times, first at byte 4,639.");
+            "The file is damaged: file cut, 1 time, first at byte 4,639.");
 }
 
 }  // namespace

@@ -14,8 +14,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double kUnsoundShare = 0.01;  // as much as a finding's own threshold of 1 % can bear
-
 int reading_order(const Finding& finding) {
   if (finding.id == "incomplete-data") return 0;
   if (finding.id == "launch-blocking") return 1;
@@ -25,19 +23,6 @@ int reading_order(const Finding& finding) {
 }
 
 DurationNs saving_of(const Finding& finding) { return finding.saving ? finding.saving->mid_ns : 0; }
-
-// Effective durations of swallowing events, as a share of the busy time of the main device.
-bool durations_are_sound(const RuleInput& input) {
-  const DeviceBusy* busy = input.facts.main_busy();
-  const auto& swallowing = input.facts.timeline.swallowing;
-  if (busy == nullptr || swallowing.empty()) return true;
-  DurationNs sum = 0;
-  for (const GpuEventId id : swallowing) {
-    if (input.trace.gpu_events.device[id] != busy->device) continue;
-    sum += input.facts.timeline.end_ns[id] - input.trace.gpu_events.start_ns[id];
-  }
-  return static_cast<double>(sum) <= kUnsoundShare * static_cast<double>(busy->gpu_busy_ns);
-}
 
 }  // namespace
 

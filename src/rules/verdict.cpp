@@ -73,6 +73,10 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
            format_percent(share_of_window(input, busy->gpu_busy_ns)) +
            " of the time. Call prof.step() after each step, or name a span: --steps NAME.";
   }
+  if (!durations_are_sound(input)) {
+    return "Some recorded durations cannot be true, so no cause is judged; with them corrected the GPU is busy " +
+           share + " of the step.";
+  }
   if (with_id(findings, "compute-bound") != nullptr) {
     return "Compute-bound: the GPU is busy " + share + " of the step. Only faster kernels help now.";
   }
