@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "import/chrome_json/skip_list.h"
+
 namespace stepscope::chrome_json {
 namespace {
 
@@ -93,7 +95,7 @@ const char* read_value(const char* at, const char* end, Token& token, Remarks& r
       return read_string(at, end, token);
     case '[':
     case '{': {
-      const char* const behind = skip_container(at, end);
+      const char* const behind = *at == '[' ? skip_list(at, end) : skip_container(at, end);
       if (behind == nullptr || behind - at > std::numeric_limits<std::int32_t>::max()) return nullptr;
       token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
       return behind;

@@ -8,13 +8,9 @@
 namespace stepscope::chrome_json {
 namespace {
 
-// PyTorch nests 4 deep (Input Dims). Deeper than this is an attack or garbage.
-constexpr std::size_t kDeepest = 256;
-
 // Behind the closing quote of a string inside a container.
 bool may_follow_string(const char* at) {
-  const char c = *skip_space(at);
-  return c == ',' || c == ':' || c == ']' || c == '}';
+  return ends_value(*at) || *at == ':';
 }
 
 // The key after `{`, without its quotes; empty if there is none.
@@ -44,7 +40,7 @@ bool starts_event_perhaps(const char* at, const char* end) {
 }
 
 const char* skip_container(const char* at, const char* end) {
-  std::bitset<kDeepest> is_object;
+  std::bitset<kDeepestNesting> is_object;
   std::size_t depth = 0;
   char before = ':';  // the last byte that is no white space
   while (at < end) {
@@ -61,7 +57,7 @@ const char* skip_container(const char* at, const char* end) {
         if (before != ':' && before != ',' && before != '[') return nullptr;
         [[fallthrough]];
       case '[':
-        if (depth == kDeepest) return nullptr;
+        if (depth == kDeepestNesting) return nullptr;
         is_object[depth++] = c == '{';
         break;
       case ']':

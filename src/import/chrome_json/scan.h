@@ -16,6 +16,8 @@
 namespace stepscope::chrome_json {
 
 inline constexpr std::size_t kTextPadding = 64;
+// PyTorch nests 4 deep (Input Dims). Deeper than this is an attack or garbage.
+inline constexpr std::size_t kDeepestNesting = 256;
 
 inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
