@@ -13,6 +13,7 @@
 #include "import/chrome_json/block.h"
 #include "import/chrome_json/chrome_json.h"
 #include "import/chrome_json/document.h"
+#include "import/chrome_json/exact_tables.h"
 #include "import/chrome_json/scan.h"
 
 namespace stepscope::chrome_json {
@@ -29,10 +30,12 @@ struct Task {
   bool is_queued = false;
 };
 
-void read_block(Task& task) {
+void read_block(Task& task, Fragment& spare) {
   task.rows = BlockRows();
+  lend_columns(task.rows.fragment, spare);
   task.result =
       read_event_list(task.block.begin(), task.block.end(), task.block.offset, task.block.at_file_end, task.rows);
+  take_columns_back(task.rows.fragment, spare);
 }
 
 // Threads that read blocks. With none, wait_for() reads.
@@ -66,13 +69,14 @@ class Workers {
       std::unique_lock lock(mutex_);
       done_.wait(lock, [&] { return task.is_read; });
     } else {
-      read_block(task);
+      read_block(task, spare_);
       task.is_read = true;
     }
   }
 
  private:
   void run() {
+    Fragment spare;
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
@@ -80,7 +84,7 @@ class Workers {
       Task& task = *queue_.front();
       queue_.pop_front();
       lock.unlock();
-      read_block(task);
+      read_block(task, spare);
       lock.lock();
       task.is_read = true;
       done_.notify_one();
@@ -91,6 +95,7 @@ class Workers {
   std::condition_variable wake_, done_;
   std::deque<Task*> queue_;
   bool stop_ = false;
+  Fragment spare_;
   std::vector<std::thread> threads_;
 };
 
