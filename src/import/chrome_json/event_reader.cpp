@@ -10,6 +10,9 @@ namespace {
 
 // Words without a meaning in JSON are taken as "no value" up to this length; longer ones are damage.
 constexpr std::ptrdiff_t kLongestWord = 16;
+// Doubles are printed with up to 24 bytes, ids of 128 bits with 39, and lavish writers pad.
+constexpr std::ptrdiff_t kLongestNumber = 400;
+constexpr std::uint32_t kOver64BitsDigits = 20;
 
 bool is_word_char(char c) {
   return is_number_char(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '#' || c == '(' ||
@@ -30,24 +33,20 @@ const char* read_word(const char* at, Token& token, Remarks& remarks) {
 
 bool is_over_64_bits(std::string_view digits) {
   static constexpr std::string_view kLargest = "18446744073709551615";
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return false;
   return digits.size() > kLargest.size() || (digits.size() == kLargest.size() && digits > kLargest);
 }
 
+// The first byte makes it a number; whether the others do is seen when it is converted.
 const char* read_number(const char* at, Token& token, Remarks& remarks) {
-  const char* const begin = at;
-  if (*at == '-') ++at;
-  const char* const digits = at;
-  while (is_digit(*at)) ++at;
-  if (at == digits) return read_word(begin, token, remarks);
-  const std::ptrdiff_t whole = at - digits;
-  const bool is_integer = !is_number_char(*at);
-  while (is_number_char(*at)) ++at;
-  if (!ends_value(*at)) return read_word(begin, token, remarks);
-  token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kNumber};
-  if (is_integer && whole >= 20 && is_over_64_bits({digits, static_cast<std::size_t>(whole)})) {
-    if (remarks.big_integers++ == 0) remarks.first_big_integer = begin;
+  if (*at == '-' && !is_digit(at[1])) return read_word(at, token, remarks);
+  const char* const behind = find_value_end(at);
+  if (behind - at > kLongestNumber || !ends_value(*behind)) return nullptr;
+  token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kNumber};
+  if (token.size >= kOver64BitsDigits && is_over_64_bits(token.text())) {
+    if (remarks.big_integers++ == 0) remarks.first_big_integer = at;
   }
-  return at;
+  return behind;
 }
 
 const char* read_string(const char* at, const char* end, Token& token) {

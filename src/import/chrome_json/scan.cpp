@@ -9,9 +9,7 @@ namespace stepscope::chrome_json {
 namespace {
 
 // Behind the closing quote of a string inside a container.
-bool may_follow_string(const char* at) {
-  return ends_value(*at) || *at == ':';
-}
+bool may_follow_string(const char* at) { return ends_value(*at) || *at == ':'; }
 
 // The key after `{`, without its quotes; empty if there is none.
 std::string_view first_key(const char* at, const char* end) {

@@ -62,6 +62,25 @@ inline bool is_number_char(char c) { return is_digit(c) || c == '.' || c == '-' 
 // What may stand behind a value.
 inline bool ends_value(char c) { return c == ',' || c == '}' || c == ']' || is_space(c); }
 
+// The first byte at or after `at` that may stand behind a value: a comma, a bracket or brace that closes, white space
+// or another control character. Stops at the padding.
+inline const char* find_value_end(const char* at) {
+#if defined(__SSE2__)
+  for (;; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(' ')), bytes);  // <= ' '
+    const __m128i comma = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(','));
+    // ']' is 0x5d and '}' 0x7d
+    const __m128i closing = _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8('}'));
+    const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(comma, closing))));
+    if (mask != 0) return at + __builtin_ctz(mask);
+  }
+#else
+  while (static_cast<unsigned char>(*at) > ' ' && *at != ',' && *at != ']' && *at != '}') ++at;
+  return at;
+#endif
+}
+
 // `at` stands at `[` or `{`. Returns the place behind the matching bracket, or nullptr if the text ends first, the
 // brackets do not match, they nest too deeply, or an event seems to start inside.
 const char* skip_container(const char* at, const char* end);

@@ -82,8 +82,10 @@ TEST(Scan, WaysOfSkippingListsAgree) {
     bool in_string = false;
     for (std::size_t i = 0; i < size; ++i) {
       const char c = alphabet[random() % used];
-      if (c == '"' && in_string && random() % 8 != 0) text += "\",";
-      else text += c;
+      if (c == '"' && in_string && random() % 8 != 0)
+        text += "\",";
+      else
+        text += c;
       in_string ^= c == '"';
     }
     text += "\"]]]]]]]]";

@@ -33,7 +33,7 @@ inline std::uint64_t inside_strings(std::uint64_t quotes) {
 }
 
 struct Walk {
-  std::uint64_t in_string = 0;    // all ones if the last 64 bytes ended in a string
+  std::uint64_t in_string = 0;     // all ones if the last 64 bytes ended in a string
   std::uint64_t string_ended = 0;  // 1 if their last byte was a closing quote
   std::uint64_t depth = 0;
 
@@ -85,8 +85,9 @@ __attribute__((target("avx2"))) inline std::uint64_t equal_avx2(__m256i low, __m
 __attribute__((target("avx2"))) inline Masks masks_avx2(const char* at) {
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 32));
-  return {equal_avx2(low, high, '"'), equal_avx2(low, high, '\\') | equal_avx2(low, high, '{') | equal_avx2(low, high, '}'),
-          equal_avx2(low, high, '['), equal_avx2(low, high, ']'), equal_avx2(low, high, ' ') | equal_avx2(low, high, ',')};
+  return {
+      equal_avx2(low, high, '"'), equal_avx2(low, high, '\\') | equal_avx2(low, high, '{') | equal_avx2(low, high, '}'),
+      equal_avx2(low, high, '['), equal_avx2(low, high, ']'), equal_avx2(low, high, ' ') | equal_avx2(low, high, ',')};
 }
 
 __attribute__((target("avx512bw,avx512f"))) inline Masks masks_avx512(const char* at) {
@@ -102,8 +103,8 @@ __attribute__((target("avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_a
   return behind != nullptr ? behind : skip_container(at, end);
 }
 
-__attribute__((target("avx512bw,avx512f,avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx512(const char* at,
-                                                                                                       const char* end) {
+__attribute__((target("avx512bw,avx512f,avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx512(
+    const char* at, const char* end) {
   const char* const behind = skip<masks_avx512>(at, end);
   return behind != nullptr ? behind : skip_container(at, end);
 }

@@ -1,8 +1,8 @@
 // Skipping lists ("Input Dims", "Concrete Inputs", ...): two thirds of the text of a trace with shapes.
 //
-// 64 bytes at a time: bit masks of quotes and brackets, strings by the parity of quotes. Chosen once at run time by what the
-// processor can do (AVX-512, AVX2); the plain walk of scan.h is the fallback and the judge: whatever is unusual
-// (backslashes, braces, a list that does not end) is left to it, so both give the same answer.
+// 64 bytes at a time: bit masks of quotes and brackets, strings by the parity of quotes. Chosen once at run time by
+// what the processor can do (AVX-512, AVX2); the plain walk of scan.h is the fallback and the judge: whatever is
+// unusual (backslashes, braces, a list that does not end) is left to it, so both give the same answer.
 #pragma once
 
 #include <span>
