@@ -88,24 +88,15 @@ class CarefulReader {
 
   const char* read_field(std::string_view key, const char* at) {
     const Field field = field_of(key);
-    Token token;
-    const char* behind = nullptr;
-    if (field == Field::kArgs && *at == '{') {
-      behind = read_members(at, false);
-      if (behind != nullptr) token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
-    } else {
-      behind = read_value(key, at, true, token);
-    }
-    if (behind != nullptr && field != Field::kCount) event_.fields.set(field, token);
+    Token& token = event_.fields.slot(field);
+    if (field != Field::kArgs || *at != '{') return read_value(key, at, true, token);
+    const char* const behind = read_members(at, false);
+    token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
     return behind;
   }
 
   const char* read_arg(std::string_view key, const char* at) {
-    Token token;
-    const char* const behind = read_value(key, at, false, token);
-    const Arg arg = arg_of(key);
-    if (behind != nullptr && arg != Arg::kCount) event_.args.set(arg, token);
-    return behind;
+    return read_value(key, at, false, event_.args.slot(arg_of(key)));
   }
 
   const char* read_value(std::string_view key, const char* at, bool is_event, Token& token) {

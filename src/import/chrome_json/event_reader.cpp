@@ -78,11 +78,7 @@ const char* read_members(const char* at, const char* end, Read&& read) {
 
 const char* read_args(const char* at, const char* end, Event& event, Remarks& remarks) {
   return read_members(at, end, [&](std::string_view key, const char* value) {
-    Token token;
-    value = read_value(value, end, token, remarks);
-    const Arg arg = arg_of(key);
-    if (value != nullptr && arg != Arg::kCount) event.args.set(arg, token);
-    return value;
+    return read_value(value, end, event.args.slot(arg_of(key)), remarks);
   });
 }
 
@@ -122,12 +118,10 @@ const char* read_event(const char* at, const char* end, Event& event, Remarks& r
   event.begin = at;
   event.end = read_members(at, end, [&](std::string_view key, const char* value) {
     const Field field = field_of(key);
-    Token token;
-    const char* const behind = field == Field::kArgs && *value == '{' ? read_args(value, end, event, remarks)
-                                                                      : read_value(value, end, token, remarks);
-    if (behind == nullptr) return behind;
-    if (field == Field::kArgs) token = {value, static_cast<std::uint32_t>(behind - value), TokenKind::kContainer};
-    if (field != Field::kCount) event.fields.set(field, token);
+    Token& token = event.fields.slot(field);
+    if (field != Field::kArgs || *value != '{') return read_value(value, end, token, remarks);
+    const char* const behind = read_args(value, end, event, remarks);
+    token = {value, static_cast<std::uint32_t>(behind - value), TokenKind::kContainer};
     return behind;
   });
   if (event.end == nullptr) remarks = before;
