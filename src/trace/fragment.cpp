@@ -10,10 +10,10 @@ std::uint64_t pair_key(std::uint32_t owner, StringId key) { return (std::uint64_
 
 ProcessId Fragment::process(std::string_view pid) {
   if (last_process_.has_value() && strings[processes.key[last_process_]] == pid) return last_process_;
-  for (ProcessId id : processes.ids().ids()) {
-    if (strings[processes.key[id]] == pid) return last_process_ = id;
-  }
-  return last_process_ = processes.push_back({.key = strings.intern(pid), .name = {}, .labels = {}});
+  const StringId key = strings.intern(pid);
+  auto [at, is_new] = process_rows_.try_emplace(key.value, static_cast<std::uint32_t>(processes.size()));
+  if (is_new) processes.push_back({.key = key, .name = {}, .labels = {}});
+  return last_process_ = ProcessId(at->second);
 }
 
 ThreadId Fragment::thread(std::string_view pid, std::string_view tid) {
@@ -30,12 +30,13 @@ ThreadId Fragment::thread(std::string_view pid, std::string_view tid) {
 
 DeviceId Fragment::device(std::int64_t number) {
   if (last_device_.has_value() && devices.number[last_device_] == number) return last_device_;
-  for (DeviceId id : devices.ids().ids()) {
-    if (devices.number[id] == number) return last_device_ = id;
+  auto [at, is_new] = device_rows_.try_emplace(number, static_cast<std::uint32_t>(devices.size()));
+  if (is_new) {
+    Devices::Row row;
+    row.number = number;
+    devices.push_back(row);
   }
-  Devices::Row row;
-  row.number = number;
-  return last_device_ = devices.push_back(row);
+  return last_device_ = DeviceId(at->second);
 }
 
 StreamId Fragment::stream(std::int64_t device_number, std::string_view key) {

@@ -144,8 +144,8 @@ class FileReader {
     if (!unfinished_.empty()) return feed_unfinished(block);
     std::size_t done = 0;
     if (documents_.in_event_list()) {
-      documents_.take(std::move(task.rows), task.result.end);
       done = static_cast<std::size_t>(task.result.stop - block.begin());
+      documents_.take(std::move(task.rows), task.result.end, block.offset + done);
     }
     const bool needs_more = documents_.in_event_list() && task.result.end == ListEnd::kNeedMore && done > 0;
     if (done < block.size && !needs_more) {

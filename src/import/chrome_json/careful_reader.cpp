@@ -144,14 +144,7 @@ class CarefulReader {
   std::uint32_t restored_ = 0;
 };
 
-// Keys that stand beside the list of events, so `], "key":` closes it.
-bool is_document_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 10> kKeys = {
-      "traceName",           "displayTimeUnit", "distributedInfo", "schemaVersion", "deviceProperties",
-      "baseTimeNanoseconds", "metadata",        "otherData",       "trace_id",      "systemTraceEvents"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-}
-
+// `], "key":` closes the list if the key is one that stands beside it.
 bool closes_list(const char* at, const char* end, bool at_file_end) {
   const char* const next = skip_space(at + 1);
   if (*next == '}') return at_file_end && skip_space(next + 1) >= end;
@@ -183,10 +176,17 @@ bool looks_spliced(const char* begin, const char* end) {
   return false;
 }
 
+CarefulResult document_at(const char* at) {
+  CarefulResult result{Reading::kDropped, at};
+  result.starts_document = true;
+  return result;
+}
+
 }  // namespace
 
 CarefulResult skip_damage(const char* from, const char* end, bool at_file_end) {
   for (const char* at = from; at < end; ++at) {
+    if (*at == '{' && starts_document(at, end)) return document_at(at);
     if (*at == '{' && is_way_back(at, from, end)) return {Reading::kDropped, at};
     if (*at == ']' && closes_list(at, end, at_file_end)) return {Reading::kDropped, at};
   }
@@ -195,6 +195,7 @@ CarefulResult skip_damage(const char* from, const char* end, bool at_file_end) {
 }
 
 CarefulResult read_event_carefully(const char* at, const char* end, bool at_file_end, Event& event, Remarks& remarks) {
+  if (starts_document(at, end)) return document_at(at);
   const Remarks before = remarks;
   CarefulReader reader(end, event, remarks);
   const char* const behind = reader.read(at);

@@ -35,6 +35,7 @@ bool is_events_key(const char* at, const char* end) {
 }
 
 bool opens_document(const char* at, const char* end) {
+  if (*at == '[') return true;
   if (*at != '{' || starts_event_perhaps(at, end)) return false;
   const char* const key = skip_space(at + 1);
   return key < end && (*key == '"' || *key == '}');
@@ -42,7 +43,7 @@ bool opens_document(const char* at, const char* end) {
 
 }  // namespace
 
-void Documents::take(BlockRows&& rows, ListEnd end) {
+void Documents::take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end) {
   Document& document = *document_;
   document.row_count += rows_in(rows.fragment) + rows.deferred.entries.size();
   document.metadata_count += rows.fragment.metadata_event_count;
@@ -57,6 +58,11 @@ void Documents::take(BlockRows&& rows, ListEnd end) {
   for (PlaceName& name : rows.place_names) document.builder.set_place_name(std::move(name));
   document.builder.add(std::move(rows.fragment));
   if (end == ListEnd::kListEnd) state_ = document.is_list ? State::kEnd : State::kTop;
+  if (end != ListEnd::kDocument) return;
+  state_ = State::kEnd;
+  document.builder.notes().add(document.is_list ? NoteKind::kArrayUnclosed : NoteKind::kFileCut,
+                               document.is_list ? NoteSeverity::kInfo : NoteSeverity::kLost, rows_end,
+                               "the list of events ends where another document starts");
 }
 
 std::size_t Documents::feed(std::string_view text, std::uint64_t offset, bool at_file_end) {
@@ -155,6 +161,11 @@ const char* Documents::find_way_back(const char* at) {
   for (; at < end_; ++at) {
     if (*at == '"' && is_events_key(at, end_)) break;
     if (*at != '{') continue;
+    if (at > begin && starts_document(at, end_)) {
+      note_garbage(begin, at);
+      state_ = State::kEnd;
+      return at;
+    }
     const bool is_value = at > begin && *(at - 1) == ':';
     if (starts_event_surely(at, end_) || (document.has_events_key && !is_value && starts_event_perhaps(at, end_))) {
       resume_events(at);
@@ -162,18 +173,21 @@ const char* Documents::find_way_back(const char* at) {
     }
   }
   if (at < end_) {
-    document.is_damaged = true;
-    document.builder.notes().add(NoteKind::kTrailingText, NoteSeverity::kRecovered, offset_of(begin),
-                                 {begin, static_cast<std::size_t>(at - begin)});
+    note_garbage(begin, at);
     state_ = State::kTop;
     return at;
   }
   if (!at_file_end_) return begin;
-  document.is_damaged = true;
-  const NoteKind kind = document.has_events_key ? NoteKind::kTrailingText : NoteKind::kFileCut;
-  const NoteSeverity severity = document.has_events_key ? NoteSeverity::kRecovered : NoteSeverity::kLost;
-  document.builder.notes().add(kind, severity, offset_of(begin), {begin, static_cast<std::size_t>(end_ - begin)});
+  note_garbage(begin, end_);
   return end_;
+}
+
+void Documents::note_garbage(const char* begin, const char* end) {
+  Document& document = *document_;
+  document.is_damaged = true;
+  const NoteSeverity severity = document.has_events_key ? NoteSeverity::kRecovered : NoteSeverity::kLost;
+  document.builder.notes().add(document.has_events_key ? NoteKind::kTrailingText : NoteKind::kFileCut, severity,
+                               offset_of(begin), {begin, static_cast<std::size_t>(end - begin)});
 }
 
 void Documents::resume_events(const char* at) {
@@ -190,7 +204,7 @@ void Documents::resume_events(const char* at) {
 const char* Documents::read_events(const char* at) {
   BlockRows rows;
   const ListResult result = read_event_list(at, end_, offset_of(at), at_file_end_, rows);
-  take(std::move(rows), result.end);
+  take(std::move(rows), result.end, offset_of(result.stop));
   return result.stop;
 }
 
@@ -198,7 +212,7 @@ const char* Documents::read_end(const char* at) {
   const char* const begin = at;
   while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
   if (at >= end_) return end_;
-  if (*at == '[' || opens_document(at, end_)) {
+  if (opens_document(at, end_)) {
     if (!at_file_end_ && end_ - at < static_cast<std::ptrdiff_t>(kTextPadding)) return begin;
     document_->builder.notes().add(NoteKind::kSecondDocument, NoteSeverity::kInfo, offset_of(at),
                                    "another document starts here");

@@ -23,8 +23,8 @@ class Documents {
 
   // Inside a list of events: a block read as such may be taken.
   [[nodiscard]] bool in_event_list() const { return state_ == State::kEvents; }
-  // Rows of text that starts at a border between events and of which `end` was the outcome.
-  void take(BlockRows&& rows, ListEnd end);
+  // Rows of text that starts at a border between events, ends at `rows_end`, and of which `end` was the outcome.
+  void take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end);
   // Reads `text` (padded), which stands at `offset`. Returns the bytes that are done; the others have to come again
   // with more text behind them, unless at_file_end.
   std::size_t feed(std::string_view text, std::uint64_t offset, bool at_file_end);
@@ -57,6 +57,7 @@ class Documents {
   const char* read_events(const char* at);
   const char* read_end(const char* at);
   const char* find_way_back(const char* at);
+  void note_garbage(const char* begin, const char* end);
 
   void open_document(const char* at, bool is_list);
   void close_document(std::uint64_t end);

@@ -23,6 +23,7 @@ class EventList {
       const char* const behind = *at == '{' ? read_one(at) : skip_garbage(at);
       if (behind == nullptr) return finish(at, ListEnd::kNeedMore);
       at = behind;
+      if (document_starts_) return finish(at, ListEnd::kDocument);
     }
   }
 
@@ -62,6 +63,7 @@ class EventList {
         break;
       case Reading::kDropped:
         note_dropped(at, result);
+        document_starts_ = result.starts_document;
         break;
     }
     return result.resume;
@@ -71,6 +73,7 @@ class EventList {
     const CarefulResult result = skip_damage(at, end_, at_file_end_);
     if (result.reading == Reading::kNeedMore) return nullptr;
     if (!is_padding(at, result.resume)) note_dropped(at, result);
+    document_starts_ = result.starts_document;
     return result.resume;
   }
 
@@ -81,6 +84,7 @@ class EventList {
   }
 
   void note_dropped(const char* at, const CarefulResult& result) {
+    if (result.resume == at) return;
     if (result.is_cut) {
       const std::string size = std::to_string(offset_of(end_));
       add_note(NoteKind::kFileCut, NoteSeverity::kLost, end_,
@@ -124,6 +128,7 @@ class EventList {
   RowWriter writer_;
   Event event_;
   Remarks remarks_;
+  bool document_starts_ = false;
 };
 
 }  // namespace

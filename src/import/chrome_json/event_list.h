@@ -8,6 +8,7 @@ namespace stepscope::chrome_json {
 enum class ListEnd : std::uint8_t {
   kTextEnd,   // the text ended between events
   kListEnd,   // `]` was read
+  kDocument,  // another document starts, although this list has not ended
   kNeedMore,  // the text ended inside an event: it has to be read again with what follows
 };
 

@@ -27,7 +27,8 @@ struct Remarks {
 // One value of any kind; nullptr as above.
 [[nodiscard]] const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks);
 
-// Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage.
+// Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage, and does nothing for
+// any other text.
 template <class Visit>
 void for_each_member(std::string_view object, Visit&& visit);
 // Calls visit(value) for each element of a sound list's text "[...]".
@@ -54,6 +55,7 @@ inline const char* read_key(const char* at, const char* end, std::string_view& k
 
 template <class Visit>
 void for_each_member(std::string_view object, Visit&& visit) {
+  if (object.size() < 2 || object[0] != '{') return;
   const char* at = object.data();
   const char* const end = at + object.size();
   Remarks ignored;
@@ -74,6 +76,7 @@ void for_each_member(std::string_view object, Visit&& visit) {
 
 template <class Visit>
 void for_each_element(std::string_view list, Visit&& visit) {
+  if (list.size() < 2 || list[0] != '[') return;
   const char* at = list.data();
   const char* const end = at + list.size();
   Remarks ignored;

@@ -152,6 +152,8 @@ void RowWriter::write(const Event& event, std::uint64_t file_order) {
 }
 
 void RowWriter::write_complete(const Event& event, EventTime time) {
+  if (!event.fields.has(Field::kName))
+    note(NoteKind::kMissingField, NoteSeverity::kRecovered, "an event without `name`");
   switch (category_of(event.fields[Field::kCategory].text())) {
     case Category::kOp:
       return write_op(event, time);

@@ -2,6 +2,7 @@
 // recursion, so no nesting can exhaust the program's stack.
 #include "import/chrome_json/scan.h"
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 
@@ -11,12 +12,14 @@ namespace {
 // Behind the closing quote of a string inside a container.
 bool may_follow_string(const char* at) { return ends_value(*at) || *at == ':'; }
 
+constexpr std::ptrdiff_t kLongestKey = 32;
+
 // The key after `{`, without its quotes; empty if there is none.
 std::string_view first_key(const char* at, const char* end) {
   at = skip_space(at + 1);
   if (at >= end || *at != '"') return {};
   const char* const key = ++at;
-  while (at < end && at - key < 8 && *at != '"') ++at;
+  while (at < end && at - key < kLongestKey && *at != '"') ++at;
   if (at >= end || *at != '"') return {};
   const std::string_view found(key, static_cast<std::size_t>(at - key));
   at = skip_space(at + 1);
@@ -36,6 +39,16 @@ bool starts_event_perhaps(const char* at, const char* end) {
   }
   return false;
 }
+
+bool is_document_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 13> kKeys = {
+      "traceEvents", "schemaVersion", "deviceProperties", "displayTimeUnit",   "baseTimeNanoseconds",
+      "traceName",   "trace_id",      "distributedInfo",  "systemTraceEvents", "otherData",
+      "metadata",    "record_shapes", "with_stack"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+bool starts_document(const char* at, const char* end) { return is_document_key(first_key(at, end)); }
 
 const char* skip_container(const char* at, const char* end) {
   std::bitset<kDeepestNesting> is_object;

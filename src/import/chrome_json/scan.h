@@ -87,7 +87,10 @@ const char* skip_container(const char* at, const char* end);
 
 // Does an event plainly start at `at`, which stands at `{`? That is `{"ph":`, with white space allowed.
 bool starts_event_surely(const char* at, const char* end);
-// Might one: `{"` and one of the keys of an event.
+// Does a whole document: `{"schemaVersion":` or another key that stands beside the list of events.
+bool starts_document(const char* at, const char* end);
+bool is_document_key(std::string_view key);
+// Might an event: `{"` and one of the keys of an event.
 bool starts_event_perhaps(const char* at, const char* end);
 
 }  // namespace stepscope::chrome_json
