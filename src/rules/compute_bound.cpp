@@ -55,9 +55,8 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   Finding finding;
   finding.id = "compute-bound";
   finding.severity = Severity::kInformation;
-  finding.title = "The GPU is busy " + format_percent(typical_busy_ratio(input)) +
-                  (has_steps(input) ? " of the median step; only faster or fewer kernels make it shorter"
-                                    : " of the time; only faster or fewer kernels make the run shorter");
+  finding.title = "Of the " + std::string(has_steps(input) ? "median step" : "whole time") + " the GPU is busy " +
+                  describe_busy(input) + "; only faster or fewer kernels help";
   std::string text;
   int shown = 0;
   for (const KernelTotal& total :

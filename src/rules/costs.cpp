@@ -20,13 +20,17 @@ std::string describe_gain(const RuleInput& input, const Cost& cost, std::string_
   const DurationNs before = best_step_ns(input);
   const DurationNs after = std::max<DurationNs>(0, before - cost.saving->mid_ns);
   std::string out(condition);
+  // Where the profiler changed the step, say which step is meant: the report's first line shows the recorded one.
+  const bool distorted = static_cast<double>(recorded_step_ns(input)) > 1.1 * static_cast<double>(before);
+  const std::string_view which = distorted ? " (without the profiler)" : "";
   if (*cost.ratio < 0.05 || after == 0) {
     out += " a step saves about " + format_duration(cost.saving->mid_ns) + describe_range(*cost.saving) + " of " +
-           format_duration(before) + " (" + format_percent(*cost.ratio) + ").";
+           format_duration(before) + std::string(which) + ", " + format_percent(*cost.ratio) + ".";
     return out;
   }
   const double factor = static_cast<double>(before) / static_cast<double>(after);
-  out += " the step would take about " + format_duration(after) + " instead of " + format_duration(before) + ", ";
+  out += " the step would take about " + format_duration(after) + " instead of " + format_duration(before);
+  out += std::string(which) + ", ";
   out += factor < 1.2 ? format_percent(*cost.ratio) + " less." : format_times(factor) + " faster.";
   return out;
 }
@@ -68,6 +72,17 @@ double typical_busy_ratio(const RuleInput& input) {
     ratios.push_back(static_cast<double>(busy->busy_by_step_ns[step]) / static_cast<double>(steps[step].duration_ns()));
   }
   return quantile(ratios, 0.5).value_or(share_of_window(input, busy->gpu_busy_ns));
+}
+
+std::string describe_busy(const RuleInput& input) {
+  const double recorded = typical_busy_ratio(input);
+  const auto unprofiled = input.facts.what_ifs.unprofiled_step();
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr || !unprofiled || unprofiled->mid_ns <= 0) return format_percent(recorded);
+  const double real = std::min(
+      1.0, static_cast<double>(median_ns(busy->busy_by_step_ns).value_or(0)) / static_cast<double>(unprofiled->mid_ns));
+  if (real - recorded <= 0.05) return format_percent(recorded);
+  return "about " + format_percent(real) + " without the profiler (" + format_percent(recorded) + " as recorded)";
 }
 
 Estimate difference(const Estimate& before, const Estimate& after) {

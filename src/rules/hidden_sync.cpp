@@ -127,7 +127,7 @@ std::optional<Finding> find_hidden_sync(const RuleInput& input) {
                   count_of(std::llround(waits.median_a_step), "such wait", "such waits") + " a step";
   add_sites(input, sites, finding);
   add_prices(input, wait, whole, finding);
-  set_cost(finding, input, cost, "Without them");
+  set_cost(finding, input, cost, "Without these waits");
   return finding;
 }
 

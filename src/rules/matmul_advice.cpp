@@ -12,16 +12,27 @@ namespace {
 constexpr double kOddShare = 0.05;
 constexpr std::size_t kShown = 2;
 
+// Without odd sizes in it when these cost too little to be named.
+MatmulShapes costly_odd_shapes(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr) return {};
+  MatmulShapes shapes =
+      compute_matmul_shapes(input.trace, input.facts.timeline, input.facts.classes, input.facts.steps, busy->device);
+  if (static_cast<double>(shapes.odd_ns) < kOddShare * static_cast<double>(shapes.matmul_ns)) shapes.odd.clear();
+  return shapes;
+}
+
 }  // namespace
 
+std::string describe_odd_matmul(const RuleInput& input) {
+  const MatmulShapes shapes = costly_odd_shapes(input);
+  if (shapes.odd.empty()) return {};
+  return std::string(input.trace.text(shapes.odd.front().operator_name)) + " of " + shapes.odd.front().sizes;
+}
+
 void add_matmul_sizes(const RuleInput& input, Finding& finding) {
-  const DeviceBusy* busy = input.facts.main_busy();
-  if (busy == nullptr) return;
-  const MatmulShapes shapes =
-      compute_matmul_shapes(input.trace, input.facts.timeline, input.facts.classes, input.facts.steps, busy->device);
-  if (shapes.matmul_ns <= 0 || static_cast<double>(shapes.odd_ns) < kOddShare * static_cast<double>(shapes.matmul_ns)) {
-    return;
-  }
+  const MatmulShapes shapes = costly_odd_shapes(input);
+  if (shapes.odd.empty()) return;
   for (std::size_t at = 0; at < shapes.odd.size() && at < kShown; ++at) {
     const OddMatmul& odd = shapes.odd[at];
     finding.evidence.push_back({std::string(input.trace.text(odd.operator_name)) + " of " + odd.sizes + ": " +

@@ -2,9 +2,8 @@
 //
 // A finding's title names the user's lines; the verdict says what that means for somebody who has never seen a trace.
 // A rule without a row here gets its own title, so that a new rule need not touch this file.
-#include <array>
-
 #include "rules/costs.h"
+#include "rules/matmul_advice.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
 
@@ -19,14 +18,13 @@ std::string describe_share(double ratio) {
   return format_percent(ratio);
 }
 
-std::string plain_cause(const RuleInput& input, const Finding& finding) {
+std::string plain_cause(const Finding& finding) {
   const std::string share = finding.saving_ratio ? describe_share(*finding.saving_ratio) : "part";
   const std::string_view id = finding.id;
   if (id == "data-loader-stall") return "The GPU waits for data during " + share + " of every step.";
   if (id == "host-overhead") {
-    return "The host cannot launch the work as fast as the GPU does it: the GPU stands idle for most of what the host "
-           "spends on " +
-           share + " of every step.";
+    return "The GPU waits for the host during " + share +
+           " of every step: the host cannot launch work as fast as the GPU finishes it.";
   }
   if (id == "hidden-sync")
     return "A line in mid-step makes the host wait for the GPU, and the GPU then waits for the host.";
@@ -34,15 +32,18 @@ std::string plain_cause(const RuleInput& input, const Finding& finding) {
     return "Every step copies its data from pageable memory: slowly, and with the GPU waiting.";
   if (id == "allocator-thrash")
     return "Every step gives device memory back and asks for it again, and the GPU waits for that.";
-  if (id == "unfused-optimizer") return "The optimizer launches thousands of tiny kernels where a few would do.";
+  if (id == "unfused-optimizer") return "The optimizer launches hundreds of tiny kernels where a few would do.";
   if (id == "no-tensor-cores") return "The matrix products do not use the tensor cores.";
-  if (id == "host-pause") return "In every step the host does something else for a while, and the GPU waits.";
+  if (id == "host-pause") {
+    return "In every step the host pauses" +
+           (finding.saving ? " for about " + format_duration(finding.saving->mid_ns) : std::string()) +
+           ", and the GPU waits.";
+  }
   if (id == "garbage-collection") return "Python's garbage collector stops the training in every step.";
   if (id == "straggler") return "This rank spends " + share + " of every step waiting for a rank that comes late.";
   if (id == "exposed-communication") return "Communication runs alone for " + share + " of every step.";
   if (id == "exposed-copy")
     return "The GPU spends " + share + " of every step copying and does nothing else meanwhile.";
-  (void)input;
   return finding.title + ".";
 }
 
@@ -78,7 +79,9 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
            share + " of the step.";
   }
   if (with_id(findings, "compute-bound") != nullptr) {
-    return "Compute-bound: the GPU is busy " + share + " of the step. Only faster kernels help now.";
+    const std::string odd = describe_odd_matmul(input);
+    return "Compute-bound: of the step the GPU is busy " + describe_busy(input) + ". Only faster kernels help now." +
+           (odd.empty() ? "" : " Sizes that are no multiples of 8 slow the matmuls, as in " + odd + ".");
   }
   if (const Finding* note = first_of(findings, Severity::kNote); note != nullptr && note->saving) {
     return "No fault found; the GPU is busy " + share + " of the step. " + note->title + ".";
@@ -94,7 +97,7 @@ std::string write_verdict(const RuleInput& input, const std::vector<Finding>& fi
   }
   const Finding* fault = first_of(findings, Severity::kFault);
   if (fault == nullptr) return without_fault(input, findings);
-  return join(plain_cause(input, *fault), fault->gain);
+  return join(plain_cause(*fault), fault->gain);
 }
 
 }  // namespace stepscope
