@@ -32,6 +32,7 @@ BuiltGraph build_replay_graph(const ReplayInput& input, const ReplayWindow& wind
   ReplayGraph& graph = built.graph;
   CallIndex calls(input.trace);
   graph.steps = window.steps;
+  graph.origin_ns = window.host.start_ns;
   add_host(input, window, graph, calls);
   add_units(input, window, calls, graph);
   if (graph.units.empty()) {

@@ -75,9 +75,7 @@ class Applier {
   [[nodiscard]] Lanes weigh_bypass(const ReplayEdge& edge, const Lanes& unchanged) const {
     Lanes weight = unchanged;
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
-      if (!(detached_lanes_ >> lane & 1)) continue;
-      const DurationNs cost = lane == kRecorded ? 0 : std::clamp<DurationNs>(edge.weight_ns, 0, kKernelGapCostNs);
-      weight[lane] = edge.weight_ns - cost;
+      if (detached_lanes_ >> lane & 1) weight[lane] = edge.weight_ns;
     }
     return weight;
   }

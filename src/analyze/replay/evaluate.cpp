@@ -21,16 +21,15 @@ void evaluate(const ReplayGraph& graph, std::span<const Lanes> weights, std::vec
   times.resize(nodes);
   for (std::size_t node = 0; node < nodes; ++node) {
     const std::uint32_t first = graph.first_edge[node], end = graph.first_edge[node + 1];
-    if (first == end) {
-      times[node] = all_lanes(graph.time_ns.raw()[node]);
-      continue;
-    }
     Lanes latest = all_lanes(2 * kNever);
     for (std::uint32_t e = first; e < end; ++e) {
       const Lanes& from = times[graph.edges[e].from.value];
       for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
         latest[lane] = std::max(latest[lane], from[lane] + weights[e][lane]);
       }
+    }
+    for (DurationNs& lane : latest) {
+      if (lane < kNever / 2) lane = graph.time_ns.raw()[node] - graph.origin_ns;
     }
     times[node] = latest;
   }
@@ -46,12 +45,11 @@ std::vector<Lanes> compute_step_durations(const ReplayGraph& graph, const std::v
     latest = later(latest, times[end.node.value]);
   }
   std::vector<Lanes> boundaries(graph.cuts.size());
-  Lanes busy_until = all_lanes(2 * kNever);
+  Lanes busy_until = graph.first_gpu.has_value() ? times[graph.first_gpu.value] : all_lanes(2 * kNever);
   for (std::size_t c = 0; c < graph.cuts.size(); ++c) {
     busy_until = later(busy_until, ends[c]);
     boundaries[c] = later(times[graph.cuts[c].node.value], busy_until);
   }
-  if (graph.first_gpu.has_value()) boundaries[0] = times[graph.first_gpu.value];
   std::vector<Lanes> durations(graph.steps.size());
   for (std::size_t k = 0; k < durations.size(); ++k) {
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {

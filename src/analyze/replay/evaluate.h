@@ -15,10 +15,11 @@ inline constexpr std::size_t kLaneCount = 4;
 using Lanes = std::array<DurationNs, kLaneCount>;
 [[nodiscard]] constexpr Lanes all_lanes(DurationNs value) { return {value, value, value, value}; }
 
-// Weight of an edge that holds nothing. Far below any time, and adding it cannot overflow.
+// Weight of an edge that holds nothing. Below any time (within 2^58 of the origin) and any sum of those that can arise;
+// adding two of it cannot overflow.
 inline constexpr DurationNs kNever = -(DurationNs{1} << 61);
 
-// weights: by edge. times: by node. A node without edges keeps its recorded time.
+// weights: by edge. times: by node, from the graph's origin. A node that no edge holds keeps its recorded time.
 void evaluate(const ReplayGraph& graph, std::span<const Lanes> weights, std::vector<Lanes>& times);
 
 // Durations of the replayed steps between boundaries on the GPU's clock, computed from the replayed times: boundary k

@@ -25,6 +25,9 @@ class Units {
 
   Belongs belongs(GpuEventId event) const {
     if (!input_.timeline.counts(input_.trace, event)) return Belongs::kNo;
+    if (!is_near(window_, events_.start_ns[event]) || !is_near(window_, input_.timeline.end_ns[event])) {
+      return Belongs::kNo;
+    }
     const CallId call = events_.call[event];
     if (calls_.find(call)) return Belongs::kWindow;
     const bool early = events_.start_ns[event] < window_.host.start_ns;
@@ -47,11 +50,19 @@ class Units {
     }
   }
 
+  // One past the last event that may belong: launched in the window, or, without a launch, started in it.
+  [[nodiscard]] std::uint32_t end_of_search(DeviceId device) const {
+    const IdRange<GpuEventId> range = input_.trace.gpu_events_of_device[device];
+    const auto starts = events_.start_ns.raw().begin();
+    const auto after = std::lower_bound(starts + range.begin, starts + range.end, window_.host.end_ns);
+    return std::max(last_[device], static_cast<std::uint32_t>(after - starts));
+  }
+
   void collect(DeviceId device) {
-    const std::uint32_t begin = input_.trace.gpu_events_of_device[device].begin;
     // The leading run without launches was queued before recording began.
     bool leading = true;
-    for (const GpuEventId event : IdRange<GpuEventId>{begin, std::max(begin, last_[device])}.ids()) {
+    for (const GpuEventId event :
+         IdRange<GpuEventId>{input_.trace.gpu_events_of_device[device].begin, end_of_search(device)}.ids()) {
       if (events_.call[event].has_value()) leading = false;
       Belongs kind = belongs(event);
       if (kind == Belongs::kUnlinked && leading) kind = Belongs::kBefore;
@@ -65,12 +76,20 @@ class Units {
     if (kind == Belongs::kWindow && input_.trace.calls.gpu_count[call] > 1) {
       const auto [at, is_new] = shared_.try_emplace(call.value, UnitId(graph_.units.size()));
       if (!is_new) {
+        blend(graph_.units[at->second], event);
         event_unit_.push_back({event, at->second});
         return;
       }
     }
     event_unit_.push_back({event, UnitId(graph_.units.size())});
     graph_.units.push_back(describe(event, kind));
+  }
+
+  // A graph of several sorts of work is no copy and no collective, whatever it begins with.
+  void blend(GpuUnit& unit, GpuEventId event) const {
+    if (input_.classes.of[event] == unit.kernel_class && classify_copy(input_.trace, event) == unit.copy) return;
+    unit.kernel_class = KernelClass::kOther;
+    unit.copy = CopyPath::kNone;
   }
 
   GpuUnit describe(GpuEventId event, Belongs kind) const {
@@ -80,7 +99,8 @@ class Units {
     unit.is_before = kind == Belongs::kBefore;
     if (unit.is_before) unit.stretch = 0;
     unit.call = events_.call[event];
-    if (unit.call.has_value()) unit.launch_ns = input_.trace.calls.start_ns[unit.call];
+    if (unit.call.has_value() && is_near(window_, input_.trace.calls.start_ns[unit.call]))
+      unit.launch_ns = input_.trace.calls.start_ns[unit.call];
     unit.copy = classify_copy(input_.trace, event);
     if (kind == Belongs::kWindow) {
       const auto after = std::upper_bound(window_.cut_ns.begin(), window_.cut_ns.end(), unit.launch_ns);

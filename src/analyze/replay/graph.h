@@ -74,7 +74,7 @@ struct GpuUnit {
   std::uint32_t end_begin = 0;  // UnitEndId range, one for each stream
   std::uint32_t end_end = 0;
   std::int32_t stretch = kNoStretch;  // of host time in which it was launched: how many cuts lie at or before it
-  KernelClass kernel_class = KernelClass::kOther;  // of its first event
+  KernelClass kernel_class = KernelClass::kOther;  // of its events, where they agree
   CopyPath copy = CopyPath::kNone;                 // likewise
   bool is_before = false;                          // launched before the first replayed step: fixed in time
 };
@@ -114,6 +114,7 @@ struct ReplayGraph {
   std::vector<StepCuts> steps;
   Column<NodeId, UnitId> unit_of_node;  // empty for host nodes; after number_nodes()
   NodeId first_gpu;              // the unit start that is the first boundary, where the GPU was still at earlier work
+  TimeNs origin_ns = 0;          // start of the window: evaluated times count from it, so that sums stay small
   DurationNs stream_gap_ns = 0;  // median gap between queued units of a stream
 
   NodeId add_node(TimeNs at_ns) {
@@ -138,8 +139,7 @@ struct ReplayInput {
   const WhatIfOptions& options;
 };
 
-// Numbers nodes in topological order and groups edges by target. If edges contradict each other, those that run
-// against the clock are dropped; false if a cycle remains all the same.
+// Numbers nodes in topological order and groups edges by target; false if edges contradict each other.
 [[nodiscard]] bool number_nodes(ReplayGraph& graph);
 
 }  // namespace stepscope

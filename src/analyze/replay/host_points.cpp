@@ -80,7 +80,7 @@ class HostChains {
     const Calls& calls = input_.trace.calls;
     std::vector<Point> points;
     for (const CallId call : range.ids()) {
-      if (!is_point(calls.kind[call], calls.gpu_count[call])) continue;
+      if (!is_point(calls.kind[call], calls.gpu_count[call]) || !is_near(window_, calls.end_ns[call])) continue;
       points.push_back({calls.start_ns[call], calls.end_ns[call], PointKind::kCall, call.value});
     }
     return points;

@@ -1,7 +1,9 @@
 // Topological numbering (Kahn's algorithm with a plain queue) and grouping of edges by target.
 //
 // Sorting by recorded time would nearly do, but a GPU event may start before its launch call by the clocks, and ties
-// are common. A priority queue was rejected: order among independent nodes does not matter.
+// are common. A priority queue was rejected: order among independent nodes does not matter. A cycle needs launches and
+// waits that contradict each other, which no sound recording has; dropping edges until it is gone was rejected, since
+// what is left would not replay exactly.
 #include "analyze/replay/graph.h"
 
 namespace stepscope {
@@ -43,13 +45,6 @@ std::vector<std::uint32_t> topological_order(const ReplayGraph& graph) {
   return order;
 }
 
-void drop_edges_against_the_clock(ReplayGraph& graph) {
-  std::erase_if(graph.edges, [&](const ReplayEdge& edge) {
-    return edge.kind != EdgeKind::kWork && edge.kind != EdgeKind::kOrder &&
-           graph.time_ns[edge.from] >= graph.time_ns[edge.to];
-  });
-}
-
 void renumber(NodeId& node, const std::vector<std::uint32_t>& rank) {
   if (node.has_value()) node = NodeId(rank[node.value]);
 }
@@ -89,11 +84,7 @@ void group_by_target(ReplayGraph& graph) {
 }  // namespace
 
 bool number_nodes(ReplayGraph& graph) {
-  std::vector<std::uint32_t> order = topological_order(graph);
-  if (order.size() != graph.time_ns.size()) {
-    drop_edges_against_the_clock(graph);
-    order = topological_order(graph);
-  }
+  const std::vector<std::uint32_t> order = topological_order(graph);
   if (order.size() != graph.time_ns.size()) return false;
   apply_order(graph, order);
   group_by_target(graph);

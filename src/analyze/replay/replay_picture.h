@@ -75,7 +75,7 @@ struct ReplayPicture {
     DurationNs worst = 0;
     const std::vector<Lanes> replayed = times(Edits{});
     for (std::size_t node = 0; node < replayed.size(); ++node) {
-      worst = std::max(worst, std::abs(replayed[node][kRecorded] - graph.time_ns.raw()[node]));
+      worst = std::max(worst, std::abs(replayed[node][kRecorded] + graph.origin_ns - graph.time_ns.raw()[node]));
     }
     return worst;
   }

@@ -120,7 +120,10 @@ class StartEdges {
       if (is_copy(unit)) over = state.last_copy;
       if (is_collective(unit)) over = state.last_communication;
       if (!over.has_value() || over == state.last) continue;
-      push(EdgeKind::kBypass, graph_.ends[over].node, id, graph_.stream_gap_ns);
+      // No more than what the edge from the latest end holds: a start must not come later for going around it.
+      const DurationNs from_last = unit.start_ns - graph_.ends[state.last].end_ns;
+      const DurationNs weight = std::min<DurationNs>({0, from_last, unit.start_ns - graph_.ends[over].end_ns});
+      graph_.edges.push_back({graph_.ends[over].node, unit.start, EdgeKind::kBypass, id.value, weight, 0, weight});
     }
   }
 

@@ -2,6 +2,7 @@
 #include "analyze/replay/window.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepscope {
 namespace {
@@ -10,11 +11,6 @@ namespace {
 constexpr std::int64_t kGpuEventBudget = 50'000;
 // One step beyond this would take seconds and a gigabyte; no recording that we know has a tenth of it.
 constexpr std::size_t kMaxGpuEvents = 400'000;
-// Times further out than 36 years are not times, and sums of them could overflow.
-constexpr TimeNs kFarthestNs = TimeNs{1} << 60;
-
-bool is_far(Interval interval) { return interval.start_ns < -kFarthestNs || interval.end_ns > kFarthestNs; }
-
 std::size_t steps_within_budget(const ReplayInput& input) {
   const std::vector<Step>& steps = input.steps.steps;
   const std::size_t limit = std::min(steps.size(), std::max<std::size_t>(1, input.options.max_steps));
@@ -69,6 +65,12 @@ std::size_t calls_within(const ReplayInput& input, Interval window) {
 
 }  // namespace
 
+bool is_near(const ReplayWindow& window, TimeNs time_ns) {
+  // 9 years. In doubles, since the difference of two hostile times need not fit 64 bits.
+  constexpr double kFarthestNs = static_cast<double>(TimeNs{1} << 58);
+  return std::abs(static_cast<double>(time_ns) - static_cast<double>(window.host.start_ns)) < kFarthestNs;
+}
+
 ReplayWindow choose_replay_window(const ReplayInput& input) {
   ReplayWindow window;
   window.main_thread = input.path.main_thread();
@@ -77,7 +79,7 @@ ReplayWindow choose_replay_window(const ReplayInput& input) {
     return window;
   }
   input.steps.steps.empty() ? take_whole_window(input, window) : take_steps(input, window);
-  if (window.host.length_ns() <= 0 || is_far(window.host)) {
+  if (window.host.end_ns <= window.host.start_ns || !is_near(window, window.host.end_ns)) {
     window.refused = "the steps have no length";
   } else if (calls_within(input, window.host) > kMaxGpuEvents) {
     window.refused = "one step has too many calls to replay";

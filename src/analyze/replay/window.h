@@ -22,6 +22,9 @@ struct ReplayWindow {
   std::optional<std::string> refused;  // why nothing can be replayed
 };
 
+// Times far from the window are damage, and sums of them could overflow: such events are left out.
+[[nodiscard]] bool is_near(const ReplayWindow& window, TimeNs time_ns);
+
 [[nodiscard]] ReplayWindow choose_replay_window(const ReplayInput& input);
 
 }  // namespace stepscope

@@ -1,0 +1,162 @@
+// When what-ifs are refused, and why.
+#include "analyze/replay/self_check.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/replay/replay_picture.h"
+
+namespace stepscope {
+namespace {
+
+TEST(SelfCheck, ASoundRunIsAnswered) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                 ][2                ]
+    call      [A]                 [B]
+    gpu/7        [K1=============]    [K2============]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      K1 = a corr 1
+      K2 = b corr 2
+  )"));
+  const WhatIfs what_ifs = picture.what_ifs();
+  EXPECT_FALSE(what_ifs.self_check.refused);
+  EXPECT_EQ(what_ifs.self_check.step_count, 2U);
+  EXPECT_EQ(what_ifs.results.size(), kTransformCount);
+  for (std::size_t t = 0; t < kTransformCount; ++t) {
+    EXPECT_EQ(what_ifs.results[t].transform, static_cast<Transform>(t));
+    EXPECT_FALSE(transform_name(static_cast<Transform>(t)).empty());
+  }
+  EXPECT_EQ(what_ifs.find(Transform::kUnchanged)->step_recorded_ns, 200'000);
+  EXPECT_FALSE(what_ifs.find(Transform::kLoaderReady)->applies);
+  ASSERT_TRUE(what_ifs.unprofiled_step());
+}
+
+TEST(SelfCheck, EventsWithoutLaunchesAreRefused) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                              ]
+    call      [A]
+    gpu/7        [K1=====][K2=======][K3====]
+    where
+      A = cudaLaunchKernel corr 1
+      K1 = a corr 1
+      K2 = b
+      K3 = c
+  )"));
+  const WhatIfs what_ifs = picture.what_ifs();
+  ASSERT_TRUE(what_ifs.self_check.refused);
+  EXPECT_EQ(*what_ifs.self_check.refused, "66.7% of the GPU events have no launch call");
+  EXPECT_TRUE(what_ifs.results.empty());
+  EXPECT_EQ(what_ifs.find(Transform::kUnchanged), nullptr);
+  EXPECT_FALSE(what_ifs.unprofiled_step());
+}
+
+// Work queued before recording began has no launch in the file.
+TEST(SelfCheck, TheLeadingRunIsExpected) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                              ]
+    call      [A]
+    gpu/7     [K0==][K0==]  [K1=====]
+    where
+      A = cudaLaunchKernel corr 1
+      K0 = z
+      K1 = a corr 1
+  )"));
+  EXPECT_DOUBLE_EQ(unlinked_ratio(picture.input, picture.graph), 0);
+  EXPECT_EQ(picture.worst_deviation_ns(), 0);
+}
+
+// Half of the step is a delay that nothing explains: a replay without it is far off.
+TEST(SelfCheck, AReplayThatIsFarOffIsRefused) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                                    ]
+    call      [A]     [B]     [C]     [D]
+    gpu/7        [K1]    [K2]    [K3]                          [K4====]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      C = cudaLaunchKernel corr 3
+      D = cudaLaunchKernel corr 4
+      K1 = a corr 1
+      K2 = b corr 2
+      K3 = c corr 3
+      K4 = d corr 4
+  )"));
+  const WhatIfs what_ifs = picture.what_ifs();
+  ASSERT_TRUE(what_ifs.self_check.refused);
+  EXPECT_TRUE(what_ifs.self_check.refused->starts_with("the replayed step differs from the recorded one by"));
+}
+
+TEST(SelfCheck, NothingToReplay) {
+  const ReplayPicture no_host(trace_from_text(R"(
+    gpu/7        [K1=====]
+  )"));
+  EXPECT_EQ(no_host.what_ifs().self_check.refused, "no host thread was recorded");
+  const ReplayPicture no_gpu(trace_from_text(R"(
+    step      [1                              ]
+    call      [A]
+    where
+      A = cudaLaunchKernel corr 1
+  )"));
+  EXPECT_EQ(no_gpu.what_ifs().self_check.refused, "no GPU event belongs to the steps");
+}
+
+// A long run is replayed by its first steps.
+TEST(SelfCheck, StepsAreLimited) {
+  constexpr std::string_view kFour = R"(
+    step      [1     ][2     ][3     ][4     ]
+    call      [A]     [B]     [C]     [D]
+    gpu/7        [K1]    [K2]    [K3]    [K4]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      C = cudaLaunchKernel corr 3
+      D = cudaLaunchKernel corr 4
+      K1 = a corr 1
+      K2 = b corr 2
+      K3 = c corr 3
+      K4 = d corr 4
+  )";
+  const ReplayPicture picture(trace_from_text(kFour), {.device = {}, .max_steps = 2, .operators_to_remove = {}});
+  EXPECT_EQ(picture.what_ifs().self_check.step_count, 2U);
+  EXPECT_EQ(picture.graph.units.size(), 2U);
+  EXPECT_EQ(picture.step_us(Transform::kUnchanged), (std::vector{80.0, 80.0}));
+}
+
+// The time between two steps that do not follow at once belongs to neither.
+TEST(SelfCheck, StepsWithTimeBetween) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1     ]            [2     ]
+    call      [A]                 [B]
+    gpu/7        [K1]                [K2]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      K1 = a corr 1
+      K2 = b corr 2
+  )"));
+  const std::vector<double> steps = picture.step_us(Transform::kUnchanged);
+  ASSERT_EQ(steps.size(), picture.steps.steps.size());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    EXPECT_DOUBLE_EQ(steps[k], static_cast<double>(picture.steps.steps[k].duration_ns()) / 1e3);
+  }
+}
+
+TEST(SelfCheck, WithoutStepsTheWindowIsOne) {
+  const ReplayPicture picture(trace_from_text(R"(
+    op        [mm     ]    [mm      ]
+    call       [A]          [B]
+    gpu/7         [K1]         [K2===]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      K1 = a corr 1
+      K2 = b corr 2
+  )"));
+  ASSERT_FALSE(picture.refused);
+  EXPECT_EQ(picture.graph.steps.size(), 1U);
+  EXPECT_EQ(picture.worst_deviation_ns(), 0);
+}
+
+}  // namespace
+}  // namespace stepscope
