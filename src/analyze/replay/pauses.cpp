@@ -68,7 +68,9 @@ class PauseFinder {
     result_.regions.add(thread, part);
     PauseSite& site = sites_[slice.detail.value];
     if (site.count++ == 0) {
-      site.what = slice.detail.empty() ? "host, no event" : std::string(input_.trace.text(slice.detail));
+      // Inside nothing but the step's own span it is as silent as outside of all.
+      const std::string_view name = input_.trace.text(slice.detail);
+      site.what = name.empty() || name.starts_with("ProfilerStep#") ? "host, no event" : std::string(name);
       site.is_garbage_collection = names_garbage_collection(site.what);
     }
     site.per_step_ns += part.length_ns();
