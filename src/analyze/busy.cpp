@@ -38,6 +38,11 @@ void append(IntervalSet& set, TimeNs start, TimeNs end) {
   }
 }
 
+// Sums of durations have no bound by the window: a hostile file may overlap a thousand events of a year each.
+void add_saturating(DurationNs& sum, DurationNs length) {
+  if (__builtin_add_overflow(sum, length, &sum)) sum = std::numeric_limits<DurationNs>::max();
+}
+
 struct Sets {
   IntervalSet compute, kernels, communication, copies;
 };
@@ -75,11 +80,11 @@ class DeviceSweep {
     append(kernel_class == KernelClass::kCommunication ? sets_.communication : sets_.compute, start, end);
   }
   void add_sums(GpuEventId id, DurationNs length) {
-    busy_.gpu_sum_ns += length;
+    add_saturating(busy_.gpu_sum_ns, length);
     if (trace_.gpu_events.kind[id] != GpuEventKind::kKernel) return;
     const TensorCores tensor_cores = classes_.tensor_cores_of(trace_, id);
-    if (tensor_cores == TensorCores::kUsed) busy_.tensor_core_ns += length;
-    if (tensor_cores == TensorCores::kNotUsed) busy_.simt_matmul_ns += length;
+    if (tensor_cores == TensorCores::kUsed) add_saturating(busy_.tensor_core_ns, length);
+    if (tensor_cores == TensorCores::kNotUsed) add_saturating(busy_.simt_matmul_ns, length);
   }
 
   const Trace& trace_;

@@ -73,7 +73,7 @@ TimeNs first_boundary(const Trace& trace, const GpuTimeline& timeline, const Lau
     const TimeNs called = trace.calls.start_ns[call];
     if (called < host_start) continue;  // launched before the step: assign_launches() has it
     const TimeNs started = trace.gpu_events.start_ns[id];
-    const bool waited = started - called > 2 * launches.latency_ns(is_graph_launch(trace, call));
+    const bool waited = (started - called) / 2 > launches.latency_ns(is_graph_launch(trace, call));
     if (!waited) return boundary;
     // The queue grew if more launches were made on the thread before the first one started. One more may be chance (a
     // slow first launch returns late), so it takes two.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stepscope {
 namespace {
@@ -28,12 +29,16 @@ std::optional<double> quantile(std::span<const double> sample, double q) {
 
 std::optional<std::int64_t> quantile_ns(std::span<const std::int64_t> sample, double q) {
   if (sample.empty()) return std::nullopt;
-  // Distances from the least value keep 53 bits of a double enough for times since 1970.
-  const std::int64_t base = *std::min_element(sample.begin(), sample.end());
-  std::vector<std::int64_t> shifted(sample.begin(), sample.end());
-  for (std::int64_t& each : shifted) each -= base;
-  const auto found = interpolate(std::move(shifted), q);
-  return base + static_cast<std::int64_t>(std::llround(*found));
+  // Distances from the least value keep 53 bits of a double enough for times since 1970. They are unsigned: two values
+  // may lie further apart than an int64 reaches.
+  const auto base = static_cast<std::uint64_t>(*std::min_element(sample.begin(), sample.end()));
+  std::vector<std::uint64_t> shifted(sample.begin(), sample.end());
+  for (std::uint64_t& each : shifted) each -= base;
+  const double found = std::round(*interpolate(std::move(shifted), q));
+  constexpr double kTwoTo64 = 18446744073709551616.0;
+  const std::uint64_t distance =
+      found < kTwoTo64 ? static_cast<std::uint64_t>(found) : std::numeric_limits<std::uint64_t>::max();
+  return static_cast<std::int64_t>(base + distance);
 }
 
 }  // namespace stepscope

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace stepscope {
 namespace {
 
@@ -19,6 +21,16 @@ TEST(Quantiles, TimesSince1970KeepTheirNanoseconds) {
   const std::vector<std::int64_t> sample = {1'790'857'026'123'456'789, 1'790'857'026'123'456'791};
   EXPECT_EQ(*median_ns(sample), 1'790'857'026'123'456'790);
   EXPECT_EQ(*quantile_ns(sample, 1.0), 1'790'857'026'123'456'791);
+}
+
+TEST(Quantiles, NegativeAndFarApart) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(*median_ns(std::vector<std::int64_t>{-3, 80, 80}), 80);
+  EXPECT_EQ(*median_ns(std::vector<std::int64_t>{-7, -4}), -5) << "-5.5 above the least by 1.5, which rounds to 2";
+  EXPECT_EQ(*quantile_ns(std::vector<std::int64_t>{kLeast, kMost}, 0.0), kLeast);
+  EXPECT_EQ(*quantile_ns(std::vector<std::int64_t>{kLeast, kMost}, 1.0), kMost);
+  EXPECT_FALSE(median_ns({}).has_value());
 }
 
 }  // namespace

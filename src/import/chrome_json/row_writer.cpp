@@ -13,6 +13,8 @@ namespace {
 // A duration beyond this is no measurement: profilers write 2^63 - 1 or 2^64 - 1 ns (292 and 584 years) for events
 // whose end they never saw, less the start in some versions. No process runs for a year under a profiler.
 constexpr DurationNs kLongestDuration = 365LL * 86400 * 1'000'000'000;
+// Times lie within 142 years of zero (the year 2112 for times since 1970), so that no difference of two overflows.
+constexpr TimeNs kFarthestTime = 4'500'000'000'000'000'000;
 
 }  // namespace
 
@@ -74,6 +76,7 @@ std::optional<TimeNs> RowWriter::time_of(const Event& event) {
   const Token token = event.fields[Field::kTime];
   std::optional<TimeNs> time;
   if (token.may_be_number()) time = nanoseconds_from(token.text());
+  if (time && (*time > kFarthestTime || *time < -kFarthestTime)) time.reset();
   if (!time) note(NoteKind::kMissingField, NoteSeverity::kLost, "an event without a readable `ts`");
   return time;
 }
