@@ -1,0 +1,130 @@
+// The report is put together section by section; each takes what it needs and leaves the ids behind.
+#include <algorithm>
+
+#include "report/report.h"
+#include "report/tables.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+ReportStatus find_status(const Trace& trace, const Facts& facts) {
+  if (trace.notes.lost_anything() || facts.ledger.headline_withheld) return ReportStatus::kPartial;
+  return ReportStatus::kComplete;
+}
+
+TraceInfo clean_info(const TraceInfo& info) {
+  TraceInfo clean = info;
+  clean.source = clean_text(info.source);
+  clean.producer = clean_text(info.producer);
+  clean.backend = clean_text(info.backend);
+  clean.trace_name = clean_text(info.trace_name);
+  clean.host_name = clean_text(info.host_name);
+  return clean;
+}
+
+std::vector<Note> clean_notes(const Notes& notes) {
+  std::vector<Note> clean = notes.all();
+  for (Note& note : clean) note.example = clean_text(note.example);
+  return clean;
+}
+
+void add_idle(const Trace& trace, const DeviceIdle& idle, DeviceReport& out) {
+  out.idle_blame_ns = idle.blame_ns;
+  out.idle_edges_ns = idle.edges_ns;
+  out.idle_blame_by_step_ns = idle.blame_by_step_ns;
+  out.drained_by_wait_ns = idle.drained_by_wait_ns;
+  for (const DetailCost& detail : idle.details) {
+    out.idle_details.push_back({detail.label, clean_text(trace.text(detail.detail)), detail.length_ns});
+  }
+}
+
+std::vector<DeviceReport> build_devices(const Trace& trace, const Facts& facts) {
+  std::vector<DeviceReport> devices;
+  for (std::size_t i = 0; i < facts.busy.size(); ++i) {
+    DeviceReport device;
+    const DeviceId id = facts.busy[i].device;
+    device.number = trace.devices.number[id];
+    device.name = clean_text(trace.text(trace.devices.name[id]));
+    device.is_main = i == facts.main_device;
+    device.busy = facts.busy[i];
+    device.busy.busy = {};
+    if (i < facts.idle.size()) add_idle(trace, facts.idle[i], device);
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+std::vector<Finding> clean_findings(std::vector<Finding> findings) {
+  for (Finding& finding : findings) {
+    finding.title = clean_text(finding.title);
+    finding.gain = clean_text(finding.gain);
+    for (Evidence& evidence : finding.evidence) evidence.text = clean_text(evidence.text);
+    for (std::string& advice : finding.advice) advice = clean_text(advice);
+  }
+  return findings;
+}
+
+void add_excerpts(const Trace& trace, const Facts& facts, const ReportOptions& options, Report& report) {
+  if (!options.finding || *options.finding >= report.findings.size()) return;
+  report.shown_finding = options.finding;
+  for (const Evidence& evidence : report.findings[*options.finding].evidence) {
+    if (evidence.at) report.excerpts.push_back(build_excerpt(trace, facts, *evidence.at, options.excerpt_cell_count));
+  }
+}
+
+std::optional<std::int64_t> main_device_memory(const Trace& trace, const Facts& facts) {
+  const DeviceBusy* busy = facts.main_busy();
+  if (busy == nullptr || !trace.devices.memory_bytes[busy->device].has_value()) return std::nullopt;
+  return trace.devices.memory_bytes[busy->device].value();
+}
+
+}  // namespace
+
+std::string_view report_status_name(ReportStatus status) {
+  switch (status) {
+    case ReportStatus::kComplete:
+      return "complete";
+    case ReportStatus::kPartial:
+      return "partial";
+    case ReportStatus::kUnusable:
+      return "unusable";
+  }
+  return "";
+}
+
+const DeviceReport* Report::main_device() const {
+  const auto at = std::find_if(devices.begin(), devices.end(), [](const DeviceReport& d) { return d.is_main; });
+  return at == devices.end() ? nullptr : &*at;
+}
+
+std::int64_t Report::step_divisor() const {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps.steps.size()));
+}
+
+Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, std::string verdict,
+                    const ReportOptions& options) {
+  Report report;
+  report.status = find_status(trace, facts);
+  report.asked = options.asked;
+  report.info = clean_info(trace.info);
+  report.devices_present = trace.devices.number.raw();
+  report.notes = clean_notes(trace.notes);
+  report.ledger = facts.ledger;
+  report.steps = facts.steps;
+  report.steps.source_detail = clean_text(facts.steps.source_detail);
+  report.devices = build_devices(trace, facts);
+  report.launches = facts.launches;
+  report.flops = facts.flops;
+  report.efficiency = facts.efficiency;
+  report.memory = facts.memory;
+  report.device_memory_bytes = main_device_memory(trace, facts);
+  report.what_ifs = facts.what_ifs;
+  report.verdict = clean_text(verdict);
+  report.findings = clean_findings(std::move(findings));
+  if (options.top_count > 0) report.tables = build_tables(trace, facts, options.top_count);
+  add_excerpts(trace, facts, options, report);
+  return report;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,128 @@
+// Report: the answer as data. Everything that an output shows stands here, so outputs only choose words and places.
+//
+// It owns its data (names are text, not ids), so a trace can be freed as soon as its report is built: a folder of 64
+// ranks needs the memory of one. The structs of analyze/ are kept as they are where they hold no ids; copying
+// them field by field into twins was rejected, since each would be one more place to forget.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/facts.h"
+#include "base/result.h"
+#include "report/excerpt.h"
+#include "rules/finding.h"
+
+namespace stepscope {
+
+// Raised when a key of the JSON document changes its meaning or goes away; new keys do not raise it.
+inline constexpr int kReportSchemaVersion = 1;
+inline constexpr const char* kStepscopeVersion = "0.1.0";
+
+enum class ReportStatus : std::uint8_t {
+  kComplete,  // read whole, or everything recovered
+  kPartial,   // something was dropped, or a headline is withheld
+  kUnusable,  // nothing to report on
+};
+[[nodiscard]] std::string_view report_status_name(ReportStatus status);
+
+// What the user asked for beyond the file; empty or missing: not asked.
+struct Asked {
+  std::string steps_name;
+  bool whole_file_window = false;
+  std::optional<std::int64_t> device_number;
+  std::optional<std::int64_t> rank;
+};
+
+struct IdleDetail {
+  HostLabel label = HostLabel::kNoEvent;
+  std::string name;
+  DurationNs length_ns = 0;
+};
+
+// Totals over the window.
+struct DeviceReport {
+  std::int64_t number = 0;
+  std::string name;  // empty if the file does not say
+  bool is_main = false;
+  DeviceBusy busy;  // without the union itself
+  IdleByCause idle_blame_ns{};
+  IdleByCause idle_edges_ns{};
+  std::vector<IdleByCause> idle_blame_by_step_ns;
+  std::vector<IdleDetail> idle_details;  // blame view by name, costliest first
+  DurationNs drained_by_wait_ns = 0;
+};
+
+struct KernelRow {
+  std::string name;
+  KernelClass kind = KernelClass::kOther;
+  TensorCores tensor_cores = TensorCores::kUnknown;
+  std::int64_t count = 0;
+  DurationNs total_ns = 0;
+};
+
+struct OperatorRow {
+  std::string name;
+  std::int64_t count = 0;
+  DurationNs self_device_ns = 0;
+  DurationNs self_cpu_ns = 0;
+};
+
+// Inside the window. Sorted by time, cut to the rows asked for.
+struct Tables {
+  std::vector<KernelRow> kernels;
+  std::size_t kernel_count = 0;    // distinct names in all
+  DurationNs kernel_total_ns = 0;  // sum of all, the base of shares
+  std::vector<OperatorRow> operators_by_device;
+  std::vector<OperatorRow> operators_by_cpu;
+  std::size_t operator_count = 0;
+  DurationNs operator_device_total_ns = 0;
+  DurationNs operator_cpu_total_ns = 0;
+};
+
+struct Report {
+  ReportStatus status = ReportStatus::kComplete;
+  Asked asked;
+  TraceInfo info;
+  std::vector<std::int64_t> devices_present;  // numbers of all devices in the file, also those without events
+  std::vector<Note> notes;                    // examples are clean text
+  Ledger ledger;
+  Steps steps;
+  std::vector<DeviceReport> devices;  // those with GPU events
+  Launches launches;
+  Flops flops;
+  Efficiency efficiency;
+  MemoryLevels memory;
+  std::optional<std::int64_t> device_memory_bytes;  // of the main device
+  WhatIfs what_ifs;
+  std::string verdict;
+  std::vector<Finding> findings;
+  std::optional<Tables> tables;              // when asked for
+  std::optional<std::size_t> shown_finding;  // --finding N: index into findings
+  std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order
+
+  [[nodiscard]] const DeviceReport* main_device() const;
+  // Step time, busy and idle may be shown as sound numbers.
+  [[nodiscard]] bool has_headline() const { return !ledger.headline_withheld.has_value(); }
+  // Divisor that turns totals over the window into a mean step; 1 when steps are unknown.
+  [[nodiscard]] std::int64_t step_divisor() const;
+};
+
+// The report of a file that could not be read at all.
+struct UnusableFile {
+  std::string path;
+  Error error;
+};
+
+struct ReportOptions {
+  Asked asked;
+  std::size_t top_count = 0;            // rows of each table; 0: no tables
+  std::optional<std::size_t> finding;   // index of the finding whose timeline is wanted
+  std::size_t excerpt_cell_count = 60;  // its width
+};
+
+[[nodiscard]] Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings,
+                                  std::string verdict, const ReportOptions& options);
+
+}  // namespace stepscope

@@ -1,0 +1,90 @@
+// What the file holds, what was lost or repaired, and how well the re-simulation knows the recording.
+#include <fmt/format.h>
+
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+struct LedgerLine {
+  std::int64_t count;
+  std::string_view words;
+};
+
+void add_ledger(const Ledger& ledger, Page& page) {
+  std::string text = fmt::format("{}, {}", format_counted(ledger.launch_count, "launch", "launches"),
+                                 format_counted(ledger.gpu_event_count, "GPU event"));
+  const LedgerLine lines[] = {
+      {ledger.launch_without_gpu_event_count, "launches without a GPU event"},
+      {ledger.unlinked_gpu_event_count, "GPU events without a launch"},
+      {ledger.leading_unlinked_gpu_event_count, "queued before recording began"},
+      {ledger.bad_duration_count, "with an impossible duration, left out"},
+      {ledger.swallowing_duration_count, "durations that swallow later work, ended at the next start"},
+      {ledger.duplicate_gpu_event_count, "duplicates, counted once"},
+      {ledger.negative_latency_count, "start before their launch (clock skew)"},
+      {ledger.outside_window_gpu_event_count, "outside the window of the steps"},
+      {ledger.steps_without_gpu_events_count, "steps without GPU events"}};
+  bool any = false;
+  for (const LedgerLine& line : lines) {
+    if (line.count == 0) continue;
+    text += fmt::format("; {} {}", format_count(line.count), line.words);
+    any = true;
+  }
+  if (!any) text += ", each linked to the other";
+  page.paragraph(text, kLabelColumn, Ink::kPlain, 2);
+}
+
+Ink ink_of(NoteSeverity severity) {
+  return severity >= NoteSeverity::kLost ? Ink::kRed : severity == NoteSeverity::kRecovered ? Ink::kYellow : Ink::kDim;
+}
+
+std::string note_words(const Note& note) {
+  std::string kind(note_kind_name(note.kind));
+  for (char& c : kind) c = c == '_' ? ' ' : c;
+  std::string text = fmt::format("{} x {} ({}", format_count(static_cast<std::int64_t>(note.count)), kind,
+                                 note_severity_name(note.severity));
+  if (note.first_offset > 0) text += fmt::format(", first at byte {}", note.first_offset);
+  text += ")";
+  if (!note.example.empty()) text += ": " + note.example;
+  return text;
+}
+
+void add_self_check(const WhatIfs& what_ifs, Page& page) {
+  const SelfCheck& check = what_ifs.self_check;
+  if (check.refused) {
+    page.paragraph("No predictions: " + clean_text(*check.refused), kLabelColumn, Ink::kPlain, 2);
+    return;
+  }
+  if (check.step_count == 0) return;
+  page.paragraph(
+      fmt::format(
+          "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay stays unexplained.",
+          format_counted(static_cast<std::int64_t>(check.step_count), "step"), format_percent(check.replay_error_ratio),
+          format_duration(check.unexplained_ns)),
+      kLabelColumn, Ink::kPlain, 2);
+}
+
+void add_source(const Report& report, Page& page) {
+  const TraceInfo& info = report.info;
+  std::string text =
+      fmt::format("{}: {} of {}, {}", info.source, format_bytes(static_cast<std::int64_t>(info.text_bytes)),
+                  info.producer.empty() ? "trace" : info.producer,
+                  format_counted(static_cast<std::int64_t>(info.event_count), "event"));
+  if (!info.host_name.empty()) text += ", host " + info.host_name;
+  page.paragraph(text, kLabelColumn, Ink::kPlain, 2);
+}
+
+}  // namespace
+
+void add_completeness(const Report& report, Page& page) {
+  page.blank();
+  page.add(page.line().add("Data", Ink::kBold));
+  add_source(report, page);
+  add_ledger(report.ledger, page);
+  for (const Note& note : report.notes) page.paragraph(note_words(note), kLabelColumn, ink_of(note.severity), 2);
+  add_self_check(report.what_ifs, page);
+}
+
+}  // namespace stepscope

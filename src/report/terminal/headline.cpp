@@ -1,0 +1,192 @@
+// The first lines: what was recorded and whether all of it arrived, the step time, busy time and MFU.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+std::string step_range_words(const Report& report) {
+  const Steps& steps = report.steps;
+  if (steps.steps.empty()) return report.asked.whole_file_window ? "whole file" : "steps unknown";
+  const std::int64_t first = steps.steps.front().number, last = steps.steps.back().number;
+  if (first == last) return fmt::format("step {}", first);
+  return fmt::format("{} steps, {}-{}", format_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
+}
+
+std::string rank_words(const Report& report) {
+  if (!report.info.rank) return "";
+  if (!report.info.world_size) return fmt::format("rank {}", *report.info.rank);
+  return fmt::format("rank {} of {}", *report.info.rank, *report.info.world_size);
+}
+
+std::string device_words(const Report& report) {
+  const DeviceReport* device = report.main_device();
+  if (device == nullptr) return "no GPU";
+  std::string words = device->name.empty() ? fmt::format("device {}", device->number) : device->name;
+  if (report.devices.size() > 1) words += fmt::format(" (device {} of {})", device->number, report.devices.size());
+  return words;
+}
+
+std::pair<std::string, Ink> completeness_words(const Report& report) {
+  const Ledger& ledger = report.ledger;
+  const std::int64_t lost = ledger.launch_without_gpu_event_count;
+  if (report.status == ReportStatus::kComplete && lost == 0) {
+    return {fmt::format("data complete: {} GPU events", format_count(ledger.gpu_event_count)), Ink::kGreen};
+  }
+  if (lost > 0) {
+    return {fmt::format("incomplete: {} of {} launches lost", format_count(lost), format_count(ledger.launch_count)),
+            Ink::kRed};
+  }
+  return {"read in part, see Data below", Ink::kRed};
+}
+
+// The spread shown in brackets: everything for a few steps, the middle 80 % for many.
+std::optional<Interval> shown_range(const Steps& steps) {
+  constexpr std::size_t kFewSteps = 10;
+  if (steps.steps.size() < 2) return std::nullopt;
+  if (steps.steps.size() >= kFewSteps && steps.p10_ns && steps.p90_ns) return Interval{*steps.p10_ns, *steps.p90_ns};
+  Interval range{steps.steps.front().duration_ns(), steps.steps.front().duration_ns()};
+  for (const Step& step : steps.steps) {
+    range.start_ns = std::min(range.start_ns, step.duration_ns());
+    range.end_ns = std::max(range.end_ns, step.duration_ns());
+  }
+  return range;
+}
+
+std::string unprofiled_words(const Report& report, const DurationFormat& format) {
+  const auto estimate = report.what_ifs.unprofiled_step();
+  if (!estimate) return "";
+  DurationFormat rough = format;
+  if (rough.decimals > 0 && estimate->mid_ns > 20'000'000) rough.decimals = 0;  // an estimate has no tenths
+  if (rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) rough = format;
+  return fmt::format("without the profiler about {} ({} to {})", rough.number(estimate->mid_ns),
+                     rough.number(estimate->low_ns), rough.number(estimate->high_ns));
+}
+
+// The host runs ahead: says how far, since a clock around the step would lie.
+void add_host_lead(const Report& report, const DurationFormat& format, Page& page) {
+  const Steps& steps = report.steps;
+  if (!steps.median_ns || !steps.host_span_median_ns || !steps.host_lead_ns) return;
+  // 5 %: below that a clock around the step would have been right for all purposes.
+  const DurationNs difference_ns = *steps.median_ns - *steps.host_span_median_ns;
+  if (difference_ns < *steps.median_ns / 20 || *steps.host_lead_ns <= 0) return;
+  const double ahead = static_cast<double>(*steps.host_lead_ns) / static_cast<double>(*steps.median_ns);
+  page.paragraph(
+      fmt::format("on the GPU; the host queues a step in {} and runs {:.1f} steps ahead: a clock around the step "
+                  "would have said {}",
+                  format.text(*steps.host_span_median_ns), ahead, format.number(*steps.host_span_median_ns)),
+      kTextColumn, Ink::kDim);
+}
+
+void add_step_time(const Report& report, Page& page) {
+  const Steps& steps = report.steps;
+  Line line = page.line();
+  line.pad_to(kLabelColumn).add("step").pad_to(kTextColumn);
+  if (!steps.median_ns) {
+    line.add("unknown", Ink::kYellow).add(": nothing in this file marks or repeats a step");
+    page.add(line);
+    page.paragraph("Call prof.step() in the loop, or name the span that is one step: --steps NAME", kTextColumn);
+    return;
+  }
+  const auto range = shown_range(steps);
+  const auto format = DurationFormat::pick(*steps.median_ns, range ? range->length_ns() : 0);
+  line.add(format.text(*steps.median_ns), Ink::kBold);
+  if (range) line.add(fmt::format("  ({} to {})", format.number(range->start_ns), format.number(range->end_ns)));
+  const std::string unprofiled = unprofiled_words(report, format);
+  const bool fits = line.width() + 4 + display_width(unprofiled) <= page.style().width;
+  if (!unprofiled.empty() && fits) line.pad_to(line.width() + 4).add(unprofiled);
+  page.add(line);
+  if (!unprofiled.empty() && !fits) page.paragraph(unprofiled, kTextColumn);
+  add_host_lead(report, format, page);
+  if (steps.source == StepSource::kDetectedSpans || steps.source == StepSource::kDetectedKernels) {
+    page.paragraph("detected, not marked: " + steps.source_detail + "; --steps NAME decides", kTextColumn, Ink::kDim);
+  }
+}
+
+std::string mfu_words(const Report& report, bool brief) {
+  const Efficiency& efficiency = report.efficiency;
+  if (!efficiency.mfu_ratio || !efficiency.peak_flops_per_s) return "";
+  const std::string peak = format_flops(*efficiency.peak_flops_per_s);
+  const std::string mfu = format_decimal(*efficiency.mfu_ratio * 100, 1);
+  if (brief) return fmt::format("MFU {} % of {} {}; well-tuned: 40-60 %", mfu, peak, efficiency.peak_dtype);
+  return fmt::format("MFU {} % of {} ({}, dense); well-tuned runs: 40-60 %", mfu, peak, efficiency.peak_dtype);
+}
+
+void add_busy(const Report& report, Page& page) {
+  Line line = page.line();
+  line.pad_to(kLabelColumn).add("GPU busy").pad_to(kTextColumn);
+  const DeviceReport* device = report.main_device();
+  if (device == nullptr || device->busy.window_ns <= 0) {
+    page.add(line.add("unknown: no GPU activity recorded", Ink::kYellow));
+    return;
+  }
+  const double busy = static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns);
+  line.add(format_percent(busy), Ink::kBold);
+  if (report.ledger.swallowing_duration_count > 0) {
+    const double raw = static_cast<double>(device->busy.gpu_busy_raw_ns) / static_cast<double>(device->busy.window_ns);
+    line.add(fmt::format(" ({} with the durations as recorded)", format_percent(raw)), Ink::kYellow);
+  }
+  std::string mfu = mfu_words(report, false);
+  if (line.width() + 5 + display_width(mfu) > page.style().width) mfu = mfu_words(report, true);
+  const bool fits = line.width() + 5 + display_width(mfu) <= page.style().width;
+  if (!mfu.empty() && fits) line.pad_to(line.width() + 5).add(mfu);
+  page.add(line);
+  if (!mfu.empty() && !fits) page.paragraph(mfu, kTextColumn);
+  if (mfu.empty() && !report.efficiency.not_available.empty()) {
+    page.paragraph("MFU not available: " + clean_text(report.efficiency.not_available), kTextColumn, Ink::kDim);
+  }
+}
+
+void add_title(const Report& report, Page& page) {
+  std::string left = device_words(report);
+  for (const std::string& part : {rank_words(report), step_range_words(report)}) {
+    if (!part.empty()) left += ", " + part;
+  }
+  const auto [right, ink] = completeness_words(report);
+  Line line = page.line();
+  const std::size_t width = page.style().width;
+  const std::size_t right_width = display_width(right);
+  if (display_width(left) + right_width + 2 <= width) {
+    page.add(line.add(left, Ink::kBold).add_right(width, right, ink));
+    return;
+  }
+  page.paragraph(left, 0, Ink::kBold);
+  page.paragraph(right, 0, ink);
+}
+
+}  // namespace
+
+void add_headline(const Report& report, Page& page) {
+  add_title(report, page);
+  page.blank();
+  if (!report.has_headline()) return;
+  add_step_time(report, page);
+  add_busy(report, page);
+}
+
+void add_withheld(const Report& report, Page& page) {
+  page.paragraph("This recording cannot carry a verdict: " + clean_text(*report.ledger.headline_withheld), kLabelColumn,
+                 Ink::kYellow);
+  page.blank();
+  const Ledger& ledger = report.ledger;
+  page.paragraph(
+      fmt::format("What can be said: {}, {} ({} without a launch), {} in the file{}.",
+                  format_counted(ledger.launch_count, "launch", "launches"),
+                  format_counted(ledger.gpu_event_count, "GPU event"), format_count(ledger.unlinked_gpu_event_count),
+                  format_counted(static_cast<std::int64_t>(report.steps.steps.size()), "whole step"),
+                  report.steps.left_out.empty() ? "" : ", one or more cut off"),
+      kLabelColumn);
+}
+
+void add_verdict(const Report& report, Page& page) {
+  if (report.verdict.empty()) return;
+  page.blank();
+  page.paragraph(report.verdict, kLabelColumn, Ink::kBold);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,52 @@
+// GPU memory: the peaks, and whether some step needed more than the others.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+
+namespace stepscope {
+namespace {
+
+std::string step_of(const Report& report, TimeNs time_ns) {
+  const auto at = report.steps.find_by_host_time(time_ns);
+  if (!at) return "";
+  return fmt::format(" in step {}", report.steps.steps[*at].number);
+}
+
+std::string limit_words(const Report& report, std::int64_t device) {
+  const DeviceReport* main = report.main_device();
+  if (main == nullptr || main->number != device || !report.device_memory_bytes) return "";
+  return fmt::format(" of {} on the device", format_bytes(*report.device_memory_bytes));
+}
+
+std::string device_words(const Report& report, const DeviceMemory& memory) {
+  std::string text;
+  if (report.memory.devices.size() > 1) text += fmt::format("device {}: ", memory.device_number);
+  if (memory.allocated_peak) {
+    text += fmt::format("allocated at most {}{}", format_bytes(memory.allocated_peak->bytes),
+                        step_of(report, memory.allocated_peak->time_ns));
+  }
+  if (memory.reserved_peak) {
+    text += fmt::format("{}reserved at most {}", memory.allocated_peak ? ", " : "",
+                        format_bytes(memory.reserved_peak->bytes));
+  }
+  return text + limit_words(report, memory.device_number);
+}
+
+}  // namespace
+
+void add_memory(const Report& report, Page& page) {
+  page.blank();
+  page.add(page.line().add("Memory", Ink::kBold));
+  if (!report.memory.recorded || report.memory.devices.empty()) {
+    page.paragraph("Not recorded. Record with profile_memory=True to see peaks by step.", kLabelColumn);
+    return;
+  }
+  for (const DeviceMemory& device : report.memory.devices) {
+    page.paragraph(device_words(report, device), kLabelColumn, Ink::kPlain, 2);
+  }
+}
+
+}  // namespace stepscope

@@ -1,0 +1,118 @@
+// Several files: a row each, worst first, then the findings over all of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "report/terminal.h"
+#include "report/terminal/sections.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+std::string busy_words(const Report& report) {
+  const DeviceReport* device = report.main_device();
+  if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
+  return format_percent(static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns));
+}
+
+std::string comm_words(const Report& report) {
+  const DeviceReport* device = report.main_device();
+  if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
+  return format_percent(static_cast<double>(device->busy.exposed_communication_ns) /
+                        static_cast<double>(device->busy.window_ns));
+}
+
+std::string first_finding_words(const Report& report) {
+  if (!report.has_headline()) return "data incomplete";
+  if (report.findings.empty()) return "-";
+  const Finding& finding = report.findings.front();
+  std::string words = finding.id;
+  if (finding.saving && finding.saving->mid_ns > 0) words += " -" + format_duration(finding.saving->mid_ns);
+  return words;
+}
+
+void add_row(const Page& page, Line& line, std::size_t label_width, const std::vector<std::string>& numbers,
+             std::string_view last, Ink ink) {
+  constexpr std::size_t kColumn = 10;
+  std::size_t edge = kLabelColumn + label_width;
+  for (const std::string& number : numbers) line.add_right(edge += kColumn, number, ink);
+  const std::size_t room = page.style().width - std::min(page.style().width, line.width() + 3);
+  line.pad_to(line.width() + 3).add(shorten_end(last, room), ink);
+}
+
+void add_rows(const RankReports& ranks, Page& page) {
+  const std::vector<std::string> labels = report_labels(ranks.reports);
+  std::size_t label_width = 4;
+  for (const std::string& label : labels) label_width = std::max(label_width, display_width(clean_text(label)));
+  label_width = std::min(label_width, page.style().width - 60);
+  Line head = page.line();
+  head.pad_to(kLabelColumn);
+  add_row(page, head, label_width, {"ms a step", "GPU busy", "comm."}, "first finding", Ink::kDim);
+  page.add(head);
+  for (std::size_t i = 0; i < ranks.reports.size(); ++i) {
+    const Report& report = ranks.reports[i];
+    const bool known = report.has_headline() && report.steps.median_ns.has_value();
+    Line line = page.line();
+    line.pad_to(kLabelColumn).add(shorten_middle(clean_text(labels[i]), label_width), Ink::kBold);
+    const std::string step = known ? format_decimal(static_cast<double>(*report.steps.median_ns) / 1e6, 2) : "-";
+    add_row(page, line, label_width, {step, busy_words(report), comm_words(report)}, first_finding_words(report),
+            Ink::kPlain);
+    page.add(line);
+  }
+}
+
+std::string where_words(const SharedFinding& shared, const std::vector<std::string>& labels) {
+  if (shared.reports.size() == labels.size() && labels.size() > 1) return "on all";
+  std::string text = "on ";
+  constexpr std::size_t kMostNamed = 6;
+  for (std::size_t i = 0; i < std::min(kMostNamed, shared.reports.size()); ++i) {
+    text += (i > 0 ? ", " : "") + clean_text(labels[shared.reports[i]]);
+  }
+  if (shared.reports.size() > kMostNamed) text += fmt::format(" and {} more", shared.reports.size() - kMostNamed);
+  return text;
+}
+
+void add_shared_findings(const RankReports& ranks, Page& page) {
+  const std::vector<std::string> labels = report_labels(ranks.reports);
+  for (std::size_t i = 0; i < ranks.findings.size(); ++i) {
+    const Finding& finding = ranks.findings[i].finding;
+    page.blank();
+    Line line = page.line();
+    line.pad_to(kLabelColumn).add(std::to_string(i + 1)).pad_to(5).add(finding.id, Ink::kBold);
+    if (finding.saving && finding.saving->mid_ns > 0) {
+      line.pad_to(29).add("-" + format_duration(finding.saving->mid_ns));
+      if (finding.saving_ratio) line.add(fmt::format(" ({})", format_percent(*finding.saving_ratio)));
+    }
+    page.add(line.add_right(page.style().width, severity_name(finding.severity)));
+    page.paragraph(finding.title, 5);
+    page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);
+    if (!finding.advice.empty()) page.paragraph("Try: " + finding.advice.front(), 5, Ink::kPlain, 5);
+  }
+}
+
+}  // namespace
+
+std::string write_terminal(const RankReports& ranks, const Style& style) {
+  Page page(style);
+  const std::size_t all = ranks.reports.size() + ranks.unusable.size();
+  Line title = page.line();
+  title.add(fmt::format("{}, worst first", format_counted(static_cast<std::int64_t>(all), "recording")), Ink::kBold);
+  const bool complete = ranks.status == ReportStatus::kComplete;
+  page.add(title.add_right(style.width, complete ? "data complete" : "not all read whole",
+                           complete ? Ink::kGreen : Ink::kRed));
+  page.blank();
+  if (!ranks.reports.empty()) add_rows(ranks, page);
+  for (const UnusableFile& file : ranks.unusable) {
+    page.paragraph(clean_text(file.error.to_string()), kLabelColumn, Ink::kRed, 2);
+  }
+  page.blank();
+  page.paragraph(ranks.verdict, kLabelColumn, Ink::kBold);
+  add_shared_findings(ranks, page);
+  page.blank();
+  page.paragraph("One recording in full: " + style.program + " report FILE", kLabelColumn, Ink::kDim);
+  return page.text();
+}
+
+}  // namespace stepscope

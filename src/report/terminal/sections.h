@@ -1,0 +1,36 @@
+// The sections of the terminal report, in the order in which the reader asks: how long, can I believe it, how good,
+// what is wrong, what do I do, what would it bring, how do you know.
+#pragma once
+
+#include "report/page.h"
+#include "report/report.h"
+
+namespace stepscope {
+
+// Columns in which the first screen's labels and texts begin.
+inline constexpr std::size_t kLabelColumn = 2;
+inline constexpr std::size_t kTextColumn = 12;
+
+void add_headline(const Report& report, Page& page);  // what was recorded, step time, busy, MFU
+void add_withheld(const Report& report, Page& page);  // instead of it, when the data cannot carry one
+void add_verdict(const Report& report, Page& page);
+void add_step_bar(const Report& report, Page& page);
+// As many findings in full as `line_budget` allows, at least one; the others in a line each.
+void add_findings(const Report& report, std::size_t line_budget, Page& page);
+
+void add_tables(const Report& report, Page& page);
+void add_memory(const Report& report, Page& page);
+void add_steps(const Report& report, Page& page);
+void add_devices(const Report& report, Page& page);  // when there are several
+void add_completeness(const Report& report, Page& page);
+
+// The command that shows more of this file, with the file's name quoted for a shell.
+[[nodiscard]] std::string more_command(const Report& report, const Style& style, std::string_view options);
+
+// Words of the labels, for people: "data loader" for kDataLoader.
+[[nodiscard]] std::string_view host_label_words(HostLabel label);
+
+inline constexpr std::size_t kIndentOfExcerpt = 2;
+void add_excerpt(const Excerpt& excerpt, Page& page);
+
+}  // namespace stepscope
