@@ -62,7 +62,7 @@ std::string format_count(std::int64_t count) {
   const std::size_t sign = count < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > sign + 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }

@@ -24,13 +24,6 @@ Ink ink_of(Severity severity) {
   return Ink::kPlain;
 }
 
-std::string saving_words(const Finding& finding) {
-  if (!finding.saving || finding.saving->mid_ns <= 0) return "";
-  std::string words = "-" + format_duration(finding.saving->mid_ns);
-  if (finding.saving_ratio) words += fmt::format(" ({})", format_percent(*finding.saving_ratio));
-  return words;
-}
-
 Line head_line(std::size_t index, const Finding& finding, const Page& page) {
   constexpr std::size_t kSavingColumn = 29;
   Line line = page.line();

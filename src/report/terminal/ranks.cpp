@@ -29,7 +29,7 @@ std::string first_finding_words(const Report& report) {
   if (report.findings.empty()) return "-";
   const Finding& finding = report.findings.front();
   std::string words = finding.id;
-  if (finding.saving && finding.saving->mid_ns > 0) words += " -" + format_duration(finding.saving->mid_ns);
+  if (finding.saving && finding.saving->mid_ns > 0) words += fmt::format(" -{}", format_duration(finding.saving->mid_ns));
   return words;
 }
 
@@ -81,10 +81,7 @@ void add_shared_findings(const RankReports& ranks, Page& page) {
     page.blank();
     Line line = page.line();
     line.pad_to(kLabelColumn).add(std::to_string(i + 1)).pad_to(5).add(finding.id, Ink::kBold);
-    if (finding.saving && finding.saving->mid_ns > 0) {
-      line.pad_to(29).add("-" + format_duration(finding.saving->mid_ns));
-      if (finding.saving_ratio) line.add(fmt::format(" ({})", format_percent(*finding.saving_ratio)));
-    }
+    line.pad_to(29).add(saving_words(finding));
     page.add(line.add_right(page.style().width, severity_name(finding.severity)));
     page.paragraph(finding.title, 5);
     page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);

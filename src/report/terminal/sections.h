@@ -27,6 +27,9 @@ void add_completeness(const Report& report, Page& page);
 // The command that shows more of this file, with the file's name quoted for a shell.
 [[nodiscard]] std::string more_command(const Report& report, const Style& style, std::string_view options);
 
+// "-49.1 ms (52 %)"; empty for a finding that saves nothing.
+[[nodiscard]] std::string saving_words(const Finding& finding);
+
 // Words of the labels, for people: "data loader" for kDataLoader.
 [[nodiscard]] std::string_view host_label_words(HostLabel label);
 

@@ -1,6 +1,7 @@
 // Words for people behind the snake_case of the data, and commands that can be pasted into a shell.
 #include <fmt/format.h>
 
+#include "report/numbers.h"
 #include "report/terminal/sections.h"
 
 namespace stepscope {
@@ -60,6 +61,13 @@ std::string_view host_label_words(HostLabel label) {
       return "unlinked";
   }
   return "";
+}
+
+std::string saving_words(const Finding& finding) {
+  if (!finding.saving || finding.saving->mid_ns <= 0) return "";
+  std::string words = fmt::format("-{}", format_duration(finding.saving->mid_ns));
+  if (finding.saving_ratio) words += fmt::format(" ({})", format_percent(*finding.saving_ratio));
+  return words;
 }
 
 std::string more_command(const Report& report, const Style& style, std::string_view options) {

@@ -1,0 +1,73 @@
+// Rows of name, help, function; and what the program says when no command is named.
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/report.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::array<Command, 4> kCommands = {{
+    {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
+    {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
+    {"stacks", "folded Python stacks for flame graphs", run_stacks},
+    {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
+}};
+
+std::string program_help() {
+  std::string text =
+      "Stepscope reads a PyTorch profiler trace and says where the GPU step time goes.\n\n"
+      "Usage: stepscope COMMAND FILE... [OPTIONS]\n\nCommands:\n";
+  for (const Command& command : kCommands) text += fmt::format("  {:<8} {}\n", command.name, command.help);
+  text +=
+      "\nOptions:\n  --help      this text; `stepscope COMMAND --help` shows a command's options and examples\n"
+      "  --version   the version\n\nExamples:\n"
+      "  stepscope report trace.pt.trace.json.gz\n"
+      "  stepscope report rank*.json.gz            one row each, worst first\n"
+      "  stepscope report trace.json --json | jq .verdict\n"
+      "  stepscope ops trace.json --by shape --sort self_device_time_total --limit 20\n"
+      "\nExit status: 0 read whole, 1 a gate failed, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
+  return text;
+}
+
+int complain_unknown(const std::string& name, Console& console) {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.push_back(command.name);
+  const std::string_view nearest = nearest_word(name, names);
+  std::string message = fmt::format("unknown command `{}`", name);
+  if (name.find('.') != std::string::npos || name.find('/') != std::string::npos) {
+    message += fmt::format("; to read a file: stepscope report {}", name);
+  } else if (!nearest.empty()) {
+    message += fmt::format("; did you mean `stepscope {}`?", nearest);
+  }
+  console.complain(message + "\nType `stepscope --help` for the list.");
+  return kExitUsage;
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int run_program(const Arguments& arguments, Console& console) {
+  if (arguments.empty()) {
+    console.remark(program_help());
+    return kExitUsage;
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    return console.write(program_help()) ? kExitComplete : kExitUnusable;
+  }
+  if (first == "--version" || first == "-V") {
+    return console.write(fmt::format("stepscope {}\n", kStepscopeVersion)) ? kExitComplete : kExitUnusable;
+  }
+  const auto at = std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& c) { return c.name == first; });
+  if (at == kCommands.end()) return complain_unknown(first, console);
+  return at->run(Arguments(arguments.begin() + 1, arguments.end()), console);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,31 @@
+// The list of commands. A new one is a file, a declaration and a row.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/console.h"
+
+namespace stepscope {
+
+using Arguments = std::vector<std::string>;
+
+struct Command {
+  std::string_view name;
+  std::string_view help;                                     // one line
+  int (*run)(const Arguments& arguments, Console& console);  // arguments after the name; returns the exit status
+};
+
+[[nodiscard]] std::span<const Command> commands();
+
+int run_report(const Arguments& arguments, Console& console);
+int run_ops(const Arguments& arguments, Console& console);
+int run_stacks(const Arguments& arguments, Console& console);
+int run_steps(const Arguments& arguments, Console& console);
+
+// The program: finds the command and runs it; --help and --version of the program itself.
+int run_program(const Arguments& arguments, Console& console);
+
+}  // namespace stepscope

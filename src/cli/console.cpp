@@ -1,0 +1,92 @@
+// NO_COLOR (no-color.org), TERM=dumb and the locale are asked here and nowhere else.
+#include "cli/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kDefaultWidth = 80;
+constexpr std::size_t kLeastWidth = 60;  // the tables need so much; a narrower terminal wraps by itself
+constexpr std::size_t kMostWidth = 120;  // longer lines are hard to read
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    return kDefaultWidth;
+  }
+  return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMostWidth);
+}
+
+// UTF-8 unless the locale names another charset. An unset locale (containers) counts as UTF-8: most are.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment(name);
+    if (value.empty()) continue;
+    const std::size_t dot = value.find('.');
+    if (dot == std::string_view::npos) return true;
+    const std::string_view charset = value.substr(dot + 1);
+    return charset.starts_with("UTF") || charset.starts_with("utf");
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Console::write(std::string_view text) {
+  if (write_all(STDOUT_FILENO, text)) return true;
+  const int error = errno;
+  if (error != EPIPE) complain(std::string("cannot write to standard output: ") + std::strerror(error));
+  return false;
+}
+
+void Console::complain(std::string_view message) { remark("stepscope: " + std::string(message)); }
+
+void Console::remark(std::string_view message) {
+  std::string text;
+  // Line by line, since cleaning would join them.
+  while (true) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    text += clean_text(message.substr(0, end)) + "\n";
+    if (end >= message.size()) break;
+    message.remove_prefix(end + 1);
+  }
+  (void)write_all(STDERR_FILENO, text);  // nowhere to say that this failed
+}
+
+Style Console::style(std::string_view colour, std::optional<std::size_t> width) {
+  Style style;
+  const bool is_dumb = environment("TERM") == "dumb";
+  const bool wanted = ::isatty(STDOUT_FILENO) != 0 && environment("NO_COLOR").empty() && !is_dumb;
+  style.colour = colour == "always" || (colour != "never" && wanted);
+  style.ascii = (is_dumb && ::isatty(STDOUT_FILENO) != 0) || !locale_is_utf8();
+  style.width = width ? *width : terminal_width();
+  return style;
+}
+
+bool Console::stderr_is_terminal() { return ::isatty(STDERR_FILENO) != 0; }
+
+}  // namespace stepscope

@@ -1,0 +1,33 @@
+// The program's three streams: what a command may print, and how the terminal looks.
+//
+// Output goes out by write(2) in one piece, so that a full disk or a closed pipe is seen where it happens; stdio
+// was rejected because it reports such errors at exit, when nobody looks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "report/page.h"
+
+namespace stepscope {
+
+// EXPECT of every command: 0 read whole, 1 a gate failed, 2 wrong usage, 3 nothing usable, 4 read in part.
+enum ExitCode : int { kExitComplete = 0, kExitGate = 1, kExitUsage = 2, kExitUnusable = 3, kExitPartial = 4 };
+
+class Console {
+ public:
+  // False: the reader is gone or the disk is full; said on stderr unless the reader just closed its pipe.
+  [[nodiscard]] bool write(std::string_view text);
+  // "stepscope: MESSAGE" on stderr, safe for any name in it.
+  void complain(std::string_view message);
+  // For messages that are no errors.
+  void remark(std::string_view message);
+
+  // `colour` is auto, always or never. `width`: given by the user.
+  [[nodiscard]] static Style style(std::string_view colour, std::optional<std::size_t> width);
+  [[nodiscard]] static bool stderr_is_terminal();
+};
+
+}  // namespace stepscope

@@ -1,0 +1,37 @@
+// Parsing a command's arguments with CLI11: help, usage errors and the options that several commands share.
+//
+// CLI11 throws on bad arguments; that ends here, as an exit status.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/commands.h"
+
+namespace stepscope {
+
+// What commands that read traces have in common.
+struct TraceOptions {
+  std::string steps_name;
+  std::string window = "steps";
+  std::optional<std::int64_t> device;
+  std::optional<std::int64_t> rank;
+  unsigned threads = 0;
+};
+
+// How text looks.
+struct StyleOptions {
+  std::string colour = "auto";
+  std::optional<std::size_t> width;
+};
+
+void add_file_option(CLI::App& app, std::string& file);
+void add_trace_options(CLI::App& app, TraceOptions& options);
+void add_rank_and_threads(CLI::App& app, TraceOptions& options);
+void add_style_options(CLI::App& app, StyleOptions& options);
+
+// Missing: go on. Else the exit status: help was printed, or the usage was wrong and said so.
+[[nodiscard]] std::optional<int> parse_arguments(CLI::App& app, const Arguments& arguments, Console& console);
+
+}  // namespace stepscope

@@ -1,0 +1,165 @@
+// Progress is drawn at most ten times a second and wiped when reading ends, so it never stands in a log.
+#include "cli/reading.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "import/importers.h"
+#include "report/numbers.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string name) : name_(std::move(name)) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    if (drawn_) draw("\r\x1b[K");
+  }
+
+  void update(std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
+    using Seconds = std::chrono::duration<double>;
+    const auto now = std::chrono::steady_clock::now();
+    const double elapsed = Seconds(now - start_).count();
+    // Half a second: less is over before it can be read.
+    if (elapsed < 0.5 || Seconds(now - last_).count() < 0.1) return;
+    last_ = now;
+    const double megabytes = static_cast<double>(bytes_read) / 1e6;
+    std::string text = fmt::format("reading {}: {:.0f}", name_, megabytes);
+    if (bytes_total && *bytes_total > 0) {
+      const double ratio = static_cast<double>(bytes_read) / static_cast<double>(*bytes_total);
+      text += fmt::format(" of {:.0f} MB ({:.0f} %)", static_cast<double>(*bytes_total) / 1e6, ratio * 100);
+    } else {
+      text += " MB";
+    }
+    draw("\r" + text + fmt::format(", {:.0f} MB/s\x1b[K", megabytes / elapsed));
+    drawn_ = true;
+  }
+
+ private:
+  static void draw(const std::string& text) {
+    // Progress that cannot be shown is no reason to stop.
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+
+  std::string name_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = start_;
+  bool drawn_ = false;
+};
+
+std::vector<std::string> span_names(const Trace& trace) {
+  std::map<std::string_view, std::int64_t> counts;
+  for (const StringId name : trace.spans.name.raw()) ++counts[trace.text(name)];
+  std::vector<std::pair<std::int64_t, std::string_view>> byCount;
+  for (const auto& [name, count] : counts) {
+    if (!name.empty()) byCount.emplace_back(-count, name);
+  }
+  std::sort(byCount.begin(), byCount.end());
+  std::vector<std::string> names;
+  for (const auto& [count, name] : byCount) names.push_back(shorten_end(clean_text(name), 40));
+  return names;
+}
+
+std::string check_steps_name(const Trace& trace, const std::string& name) {
+  const StringId id = trace.strings.find(name);
+  const auto& names = trace.spans.name.raw();
+  if (!id.empty() && std::find(names.begin(), names.end(), id) != names.end()) return "";
+  // ProfilerStep stands for ProfilerStep#N, as name#N in general.
+  const bool numbered = std::any_of(names.begin(), names.end(), [&](StringId span) {
+    return trace.text(span).starts_with(name + "#") || trace.text(span).starts_with(name + " ");
+  });
+  if (numbered) return "";
+  std::string message = fmt::format("no span is named `{}`", name);
+  const std::vector<std::string> present = span_names(trace);
+  constexpr std::size_t kMostNamed = 8;
+  for (std::size_t i = 0; i < std::min(kMostNamed, present.size()); ++i) {
+    message += (i == 0 ? "; the file has: " : ", ") + present[i];
+  }
+  if (present.empty()) message += "; the file has no spans at all";
+  return message;
+}
+
+}  // namespace
+
+Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) {
+  ReadOptions options;
+  options.threads = threads;
+  ProgressLine line(path == "-" ? "standard input" : clean_text(path));
+  if (Console::stderr_is_terminal()) {
+    options.progress = [&line](std::uint64_t read, std::optional<std::uint64_t> total) { line.update(read, total); };
+  }
+  return read_traces(path, options);
+}
+
+std::string list_numbers(std::vector<std::int64_t> numbers) {
+  constexpr std::size_t kMost = 16;
+  std::sort(numbers.begin(), numbers.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, numbers.size()); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(numbers[i]);
+  }
+  return numbers.size() > kMost ? text + ", …" : text;
+}
+
+std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces) {
+  std::vector<std::int64_t> ranks;
+  for (const Trace& trace : traces) {
+    if (trace.info.rank) ranks.push_back(*trace.info.rank);
+  }
+  return ranks;
+}
+
+std::string check_asked(const Trace& trace, const TraceOptions& options) {
+  if (options.device) {
+    const auto& present = trace.devices.number.raw();
+    if (std::find(present.begin(), present.end(), *options.device) == present.end()) {
+      return fmt::format("no device {} in the file; {}", *options.device,
+                         present.empty() ? "it has no device at all" : "it has: " + list_numbers(present));
+    }
+  }
+  return options.steps_name.empty() ? "" : check_steps_name(trace, options.steps_name);
+}
+
+int exit_code_of(const Trace& trace) { return trace.notes.lost_anything() ? kExitPartial : kExitComplete; }
+
+OneTrace read_one_trace(const std::string& path, const TraceOptions& options, Console& console) {
+  auto read = read_file(path, options.threads);
+  if (!read) {
+    console.complain(read.error().to_string());
+    return {std::nullopt, kExitUnusable};
+  }
+  std::vector<Trace>& traces = *read;
+  auto chosen = traces.begin();
+  if (options.rank) {
+    chosen = std::find_if(traces.begin(), traces.end(), [&](const Trace& t) { return t.info.rank == options.rank; });
+  }
+  if (chosen == traces.end()) {
+    const auto ranks = ranks_of(traces);
+    console.complain(fmt::format("{}: no rank {}; {}", path, options.rank.value_or(0),
+                                 ranks.empty() ? "the file names none" : "it has: " + list_numbers(ranks)));
+    return {std::nullopt, kExitUsage};
+  }
+  if (traces.size() > 1 && !options.rank) {
+    console.remark(
+        fmt::format("{}: {} recordings in one file; this is the first, --rank N chooses another", path, traces.size()));
+  }
+  const std::string wrong = check_asked(*chosen, options);
+  if (!wrong.empty()) {
+    console.complain(path + ": " + wrong);
+    return {std::nullopt, kExitUsage};
+  }
+  OneTrace one;
+  one.exit_code = exit_code_of(*chosen);
+  one.trace = std::move(*chosen);
+  return one;
+}
+
+}  // namespace stepscope

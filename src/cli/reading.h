@@ -1,0 +1,36 @@
+// Reading traces for a command: progress on a terminal, and the recording that was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+// All recordings of a file. Shows progress with its rate on stderr when that is a terminal and it takes long.
+[[nodiscard]] Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads);
+
+// One recording: that of options.rank, or the only or first one (and a remark when there are others). The exit
+// status to end with (already complained) when there is none.
+struct OneTrace {
+  std::optional<Trace> trace;
+  int exit_code = kExitComplete;
+};
+[[nodiscard]] OneTrace read_one_trace(const std::string& path, const TraceOptions& options, Console& console);
+
+// Says what is wrong with what was asked of this trace (device, name of steps), naming what there is; empty if nothing.
+[[nodiscard]] std::string check_asked(const Trace& trace, const TraceOptions& options);
+
+// "0, 1, 5": numbers, at most 16.
+[[nodiscard]] std::string list_numbers(std::vector<std::int64_t> numbers);
+// Ranks of traces that know theirs.
+[[nodiscard]] std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces);
+
+// 4 when something of the file was lost.
+[[nodiscard]] int exit_code_of(const Trace& trace);
+
+}  // namespace stepscope

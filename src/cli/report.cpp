@@ -1,0 +1,170 @@
+// stepscope report: read each file, compute facts, find, build; then print one report or a row for each.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/facts.h"
+#include "cli/options.h"
+#include "cli/reading.h"
+#include "report/json.h"
+#include "report/terminal.h"
+#include "rules/rules.h"
+
+namespace stepscope {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  stepscope report trace.pt.trace.json.gz\n"
+    "  stepscope report trace.json --finding 1        the proof of the first finding, on the timeline\n"
+    "  stepscope report trace.json --top 30           longer tables of kernels and operators\n"
+    "  stepscope report rank*.json.gz                 several files: one row each, worst first\n"
+    "  stepscope report trace.json --steps train      the span `train` is one step\n"
+    "  stepscope report trace.json --json | jq .verdict\n"
+    "  zcat trace.json.gz | stepscope report -\n\n"
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part or no verdict possible.\n";
+
+struct Request {
+  std::vector<std::string> files;
+  TraceOptions trace;
+  StyleOptions style;
+  bool json = false;
+  std::optional<std::size_t> top;
+  std::optional<double> peak_flops_per_s;
+  std::optional<std::size_t> finding;  // from 1
+};
+
+void add_options(CLI::App& app, Request& request) {
+  app.add_option("FILE", request.files, "trace files (.json, .json.gz, any name), or - for standard input")->required();
+  app.add_flag("--json", request.json, "the report as a versioned JSON document (docs/formats/report.md)");
+  add_trace_options(app, request.trace);
+  app.add_option("--top", request.top, "rows of the tables of kernels and operators (5; 0: no tables)")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
+  app.add_option("--peak-flops", request.peak_flops_per_s, "peak FLOP/s of the device, for MFU: 989e12")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--finding", request.finding, "show this finding with its evidence on the timeline")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+  add_style_options(app, request.style);
+  app.footer(kExamples);
+}
+
+ReportOptions report_options(const Request& request, const Style& style) {
+  constexpr std::size_t kDefaultTop = 5;  // both tables fit a second screen
+  ReportOptions options;
+  options.asked = {request.trace.steps_name, request.trace.window == "all", request.trace.device, request.trace.rank};
+  // The tables cost a pass of their own: JSON has them on request, and the view of one finding needs none.
+  options.top_count = request.top.value_or(request.json || request.finding ? 0 : kDefaultTop);
+  if (request.finding) options.finding = *request.finding - 1;
+  options.excerpt_cell_count = excerpt_cell_count(style);
+  return options;
+}
+
+Report analyse(const Trace& trace, const Request& request, const ReportOptions& options) {
+  FactOptions fact_options;
+  fact_options.steps.span_name = request.trace.steps_name;
+  fact_options.whole_file_window = request.trace.window == "all";
+  fact_options.device_number = request.trace.device;
+  fact_options.peak_flops_per_s = request.peak_flops_per_s;
+  const Facts facts = compute_facts(trace, fact_options);
+  const RuleInput input{trace, facts};
+  std::vector<Finding> findings = find_all(input);
+  std::string verdict = write_verdict(input, findings);
+  return build_report(trace, facts, std::move(findings), std::move(verdict), options);
+}
+
+// All recordings of all files, one in memory at a time.
+struct Gathered {
+  std::vector<Report> reports;
+  std::vector<UnusableFile> unusable;
+  std::vector<std::int64_t> ranks_seen;
+  std::string wrong;  // what was asked does not fit; empty if it does
+};
+
+Gathered gather(const Request& request, const ReportOptions& options) {
+  Gathered gathered;
+  for (const std::string& path : request.files) {
+    auto read = read_file(path, request.trace.threads);
+    if (!read) {
+      gathered.unusable.push_back({path, read.error()});
+      continue;
+    }
+    for (Trace& trace : *read) {
+      if (trace.info.rank) gathered.ranks_seen.push_back(*trace.info.rank);
+      if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
+      gathered.wrong = check_asked(trace, request.trace);
+      if (!gathered.wrong.empty()) {
+        gathered.wrong = path + ": " + gathered.wrong;
+        return gathered;
+      }
+      gathered.reports.push_back(analyse(trace, request, options));
+      trace = Trace();
+    }
+  }
+  if (request.trace.rank && gathered.reports.empty() && gathered.unusable.size() < request.files.size()) {
+    gathered.wrong = fmt::format(
+        "no rank {}; {}", *request.trace.rank,
+        gathered.ranks_seen.empty() ? "no file names its rank" : "there are: " + list_numbers(gathered.ranks_seen));
+  }
+  return gathered;
+}
+
+int exit_code_of(ReportStatus status) {
+  if (status == ReportStatus::kComplete) return kExitComplete;
+  return status == ReportStatus::kPartial ? kExitPartial : kExitUnusable;
+}
+
+int print(const std::string& text, int exit_code, Console& console) {
+  return console.write(text) ? exit_code : kExitUnusable;
+}
+
+int print_unusable(const UnusableFile& file, bool json, Console& console) {
+  console.complain(file.error.to_string());
+  return json ? print(write_json(file), kExitUnusable, console) : kExitUnusable;
+}
+
+int print_one(const Report& report, const Request& request, const Style& style, Console& console) {
+  const int exit_code = exit_code_of(report.status);
+  if (request.json) return print(write_json(report), exit_code, console);
+  if (!request.finding) return print(write_terminal(report, style), exit_code, console);
+  return print(write_terminal_finding(report, style), exit_code, console);
+}
+
+int print_all(const RankReports& ranks, const Request& request, const Style& style, Console& console) {
+  for (const UnusableFile& file : ranks.unusable) console.complain(file.error.to_string());
+  const std::string text = request.json ? write_json(ranks) : write_terminal(ranks, style);
+  return print(text, exit_code_of(ranks.status), console);
+}
+
+std::string check_finding(const Gathered& gathered, const Request& request) {
+  if (!request.finding || gathered.reports.empty()) return "";
+  if (gathered.reports.size() > 1) return "--finding needs one recording: give one file, or --rank N";
+  const std::size_t count = gathered.reports.front().findings.size();
+  if (*request.finding <= count) return "";
+  return count == 0 ? "this report has no findings"
+                    : fmt::format("there is no finding {}; the last is {}", *request.finding, count);
+}
+
+}  // namespace
+
+int run_report(const Arguments& arguments, Console& console) {
+  CLI::App app("Where the step time of a recording goes, which fault costs most, and what fixing it would bring.",
+               "stepscope report");
+  Request request;
+  add_options(app, request);
+  if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
+  const Style style = Console::style(request.style.colour, request.style.width);
+  Gathered gathered = gather(request, report_options(request, style));
+  if (gathered.wrong.empty()) gathered.wrong = check_finding(gathered, request);
+  if (!gathered.wrong.empty()) {
+    console.complain(gathered.wrong);
+    return kExitUsage;
+  }
+  const bool is_single = gathered.reports.size() + gathered.unusable.size() == 1;
+  if (!is_single) {
+    return print_all(join_reports(std::move(gathered.reports), std::move(gathered.unusable)), request, style, console);
+  }
+  if (!gathered.unusable.empty()) return print_unusable(gathered.unusable.front(), request.json, console);
+  return print_one(gathered.reports.front(), request, style, console);
+}
+
+}  // namespace stepscope

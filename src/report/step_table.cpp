@@ -1,0 +1,190 @@
+// Rows are gathered from the facts by step; three writers show them.
+#include "report/step_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/csv.h"
+#include "report/json_facts.h"
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+void add_gpu(const Facts& facts, std::size_t step, StepRow& row) {
+  const DeviceBusy* busy = facts.main_busy();
+  const DeviceIdle* idle = facts.main_idle();
+  if (busy != nullptr && step < busy->busy_by_step_ns.size()) {
+    row.gpu_busy_ns = busy->busy_by_step_ns[step];
+    row.idle_ns = row.duration_ns - *row.gpu_busy_ns;
+    row.exposed_communication_ns = busy->exposed_communication_by_step_ns[step];
+  }
+  if (idle == nullptr || step >= idle->blame_by_step_ns.size()) return;
+  const IdleByCause& causes = idle->blame_by_step_ns[step];
+  const auto most = std::max_element(causes.begin(), causes.end());
+  if (*most <= 0) return;
+  row.idle_cause = static_cast<HostLabel>(most - causes.begin());
+  row.idle_cause_ns = *most;
+}
+
+void add_memory(const Facts& facts, const Trace& trace, std::size_t step, StepRow& row) {
+  const DeviceBusy* busy = facts.main_busy();
+  if (facts.memory.devices.empty()) return;
+  const DeviceMemory* memory = &facts.memory.devices.front();
+  for (const DeviceMemory& device : facts.memory.devices) {
+    if (busy != nullptr && device.device_number == trace.devices.number[busy->device]) memory = &device;
+  }
+  if (step < memory->allocated_peak_by_step_bytes.size()) {
+    row.allocated_peak_bytes = memory->allocated_peak_by_step_bytes[step];
+  }
+  if (step < memory->reserved_peak_by_step_bytes.size()) {
+    row.reserved_peak_bytes = memory->reserved_peak_by_step_bytes[step];
+  }
+}
+
+std::string ms(std::optional<DurationNs> ns) {
+  return ns ? fmt::format("{:.3f}", static_cast<double>(*ns) / 1e6) : "-";
+}
+
+std::string or_empty(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : ""; }
+
+std::string cause_words(const StepRow& row) {
+  if (!row.idle_cause) return "";
+  return fmt::format("{} {}", host_label_words(*row.idle_cause), ms(row.idle_cause_ns));
+}
+
+void add_row(const StepRow& row, Page& page) {
+  Line line = page.line();
+  const std::string busy =
+      row.gpu_busy_ns && row.duration_ns > 0
+          ? format_percent(static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns))
+          : "-";
+  line.add_right(7, std::to_string(row.number)).add_right(18, ms(row.duration_ns), Ink::kBold);
+  line.add_right(29, ms(row.host_span_ns)).add_right(36, busy).add_right(46, ms(row.idle_ns));
+  line.pad_to(48).add(shorten_end(cause_words(row), 31));
+  if (page.style().width >= 100) {
+    line.add_right(90, format_count(row.gpu_event_count)).add_right(102, ms(row.exposed_communication_ns));
+    if (row.allocated_peak_bytes && page.style().width >= 116)
+      line.add_right(116, format_bytes(*row.allocated_peak_bytes));
+  }
+  page.add(line);
+}
+
+void add_head(Page& page) {
+  Line head = page.line();
+  head.add_right(7, "step", Ink::kDim).add_right(18, "ms", Ink::kDim).add_right(29, "host ms", Ink::kDim);
+  head.add_right(36, "busy", Ink::kDim).add_right(46, "idle ms", Ink::kDim);
+  head.pad_to(48).add("largest cause of idle, ms", Ink::kDim);
+  if (page.style().width >= 100) {
+    head.add_right(90, "GPU events", Ink::kDim).add_right(102, "comm. ms", Ink::kDim);
+    if (page.style().width >= 116) head.add_right(116, "memory", Ink::kDim);
+  }
+  page.add(head);
+}
+
+}  // namespace
+
+StepTable build_step_table(const Facts& facts, const Trace& trace) {
+  const Steps& steps = facts.steps;
+  StepTable table{step_source_name(steps.source),
+                  clean_text(steps.source_detail),
+                  steps.left_out,
+                  steps.median_ns,
+                  steps.p10_ns,
+                  steps.p90_ns,
+                  facts.ledger.headline_withheld,
+                  {}};
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const Step& step = steps.steps[i];
+    StepRow row;
+    row.number = step.number;
+    row.start_ns = step.gpu.start_ns - steps.window.start_ns;
+    row.duration_ns = step.duration_ns();
+    row.host_span_ns = step.host.length_ns();
+    row.host_lead_ns = step.gpu.end_ns - step.host.end_ns;
+    row.gpu_event_count = step.gpu_event_count;
+    add_gpu(facts, i, row);
+    add_memory(facts, trace, i, row);
+    table.rows.push_back(row);
+  }
+  return table;
+}
+
+std::string write_steps_text(const StepTable& table, const Style& style) {
+  Page page(style);
+  if (table.rows.empty()) {
+    page.paragraph(
+        "Steps unknown: nothing in this file marks or repeats a step. Call prof.step() in the loop, or "
+        "name the span that is one step: --steps NAME",
+        0);
+    return page.text();
+  }
+  page.paragraph(fmt::format("{}, from {}", format_counted(static_cast<std::int64_t>(table.rows.size()), "step"),
+                             table.source_detail),
+                 0);
+  if (table.headline_withheld) {
+    page.paragraph("Do not trust these times: " + clean_text(*table.headline_withheld), 0, Ink::kYellow);
+  }
+  add_head(page);
+  for (const StepRow& row : table.rows) add_row(row, page);
+  if (table.median_ns) {
+    page.paragraph(fmt::format("median {} ms, p10 {}, p90 {}", ms(table.median_ns), ms(table.p10_ns), ms(table.p90_ns)),
+                   0, Ink::kDim);
+  }
+  if (!table.left_out.empty()) {
+    page.paragraph(fmt::format("{} left out, not recorded whole",
+                               format_counted(static_cast<std::int64_t>(table.left_out.size()), "step")),
+                   0, Ink::kDim);
+  }
+  return page.text();
+}
+
+std::string write_steps_csv(const StepTable& table) {
+  std::string out = csv_row({"step", "start_ns", "duration_ns", "host_span_ns", "host_lead_ns", "gpu_event_count",
+                             "gpu_busy_ns", "idle_ns", "idle_cause", "idle_cause_ns", "exposed_communication_ns",
+                             "allocated_peak_bytes", "reserved_peak_bytes"});
+  for (const StepRow& row : table.rows) {
+    out += csv_row({std::to_string(row.number), std::to_string(row.start_ns), std::to_string(row.duration_ns),
+                    std::to_string(row.host_span_ns), std::to_string(row.host_lead_ns),
+                    std::to_string(row.gpu_event_count), or_empty(row.gpu_busy_ns), or_empty(row.idle_ns),
+                    row.idle_cause ? std::string(host_label_name(*row.idle_cause)) : "",
+                    row.idle_cause ? std::to_string(row.idle_cause_ns) : "", or_empty(row.exposed_communication_ns),
+                    or_empty(row.allocated_peak_bytes), or_empty(row.reserved_peak_bytes)});
+  }
+  return out;
+}
+
+std::string write_steps_json(const StepTable& table) {
+  Json rows = Json::array();
+  for (const StepRow& row : table.rows) {
+    rows.push_back({{"step", row.number},
+                    {"start_ns", row.start_ns},
+                    {"duration_ns", row.duration_ns},
+                    {"host_span_ns", row.host_span_ns},
+                    {"host_lead_ns", row.host_lead_ns},
+                    {"gpu_event_count", row.gpu_event_count},
+                    {"gpu_busy_ns", json_or_null(row.gpu_busy_ns)},
+                    {"idle_ns", json_or_null(row.idle_ns)},
+                    {"idle_cause", row.idle_cause ? Json(host_label_name(*row.idle_cause)) : Json(nullptr)},
+                    {"idle_cause_ns", row.idle_cause ? Json(row.idle_cause_ns) : Json(nullptr)},
+                    {"exposed_communication_ns", json_or_null(row.exposed_communication_ns)},
+                    {"allocated_peak_bytes", json_or_null(row.allocated_peak_bytes)},
+                    {"reserved_peak_bytes", json_or_null(row.reserved_peak_bytes)}});
+  }
+  const Json out = {{"schema_version", kReportSchemaVersion},
+                    {"source", table.source},
+                    {"source_detail", table.source_detail},
+                    {"headline_withheld", json_or_null(table.headline_withheld)},
+                    {"left_out", table.left_out},
+                    {"median_ns", json_or_null(table.median_ns)},
+                    {"p10_ns", json_or_null(table.p10_ns)},
+                    {"p90_ns", json_or_null(table.p90_ns)},
+                    {"rows", std::move(rows)}};
+  return out.dump(1, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+}
+
+}  // namespace stepscope
