@@ -111,8 +111,10 @@ void Page::paragraph_cut(std::string_view text, std::size_t indent, std::size_t 
   std::vector<std::string> pieces = wrap_text(text, room);
   if (pieces.size() > most_lines) {
     pieces.resize(most_lines);
-    pieces.back() = shorten_end(pieces.back() + " ……", room);
-    while (pieces.back().ends_with("……")) pieces.back().erase(pieces.back().size() - std::string_view("…").size());
+    std::string& last = pieces.back();
+    // Whole words, unless there is only one.
+    if (display_width(last) >= room && last.find(' ') != std::string::npos) last.resize(last.rfind(' '));
+    last = shorten_end(last, room - 1) + "…";
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Line next = line();

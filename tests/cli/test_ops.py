@@ -1,0 +1,105 @@
+"""ops, steps and stacks: the documents they write, and torch's own numbers where there are some."""
+import csv
+import gzip
+import io
+import json
+import re
+import unittest
+
+from program import COMPLETE, DATA, run
+
+KEYS = ["key", "count", "cpu_time_total", "self_cpu_time_total", "device_time_total", "self_device_time_total",
+        "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "is_async",
+        "is_user_annotation", "input_shapes", "stack", "device_type", "record_count", "inclusive_ns"]
+NUMBERS = [k for k in KEYS[1:11]]
+
+
+def identity(row):
+    return row["key"], row["device_type"], row["is_async"], row["is_user_annotation"], str(row["input_shapes"]), tuple(row["stack"])
+
+
+class Ops(unittest.TestCase):
+    def test_rows_equal_torchs_own(self):
+        for name in ("conv", "enc"):
+            golden = json.loads(gzip.decompress((DATA / "golden" / f"{name}.golden.json.gz").read_bytes()))
+            for by, table in (("name", "plain"), ("shape", "by_shape")):
+                with self.subTest(name, by=by):
+                    rows = run("ops", f"golden/{name}.pt.trace.json.gz", "--by", by, "--json").json()["rows"]
+                    ours = {identity(r): r for r in rows}
+                    self.assertEqual(len(ours), len(rows), "rows must be distinct")
+                    for theirs in golden[table]:
+                        mine = ours[identity(theirs)]
+                        on_gpu_row = theirs["is_user_annotation"] and theirs["device_type"] != "DeviceType.CPU"
+                        for key in NUMBERS:
+                            if on_gpu_row and "device_time" in key:
+                                continue  # the file's GPU annotations differ from torch's table by 3 ns
+                            self.assertAlmostEqual(mine[key], theirs[key], delta=0.0011, msg=f"{identity(theirs)} {key}")
+                    self.assertEqual(len(rows), len(golden[table]))
+
+    def test_json_rows_have_exactly_the_keys(self):
+        for row in run("ops", "cases/B02_nested_ops.json", "--json").json()["rows"]:
+            self.assertEqual(list(row), KEYS)
+
+    def test_nested_repeats(self):
+        rows = {r["key"]: r for r in run("ops", "cases/B02_nested_ops.json", "--json").json()["rows"]}
+        self.assertEqual((rows["aten::to"]["count"], rows["aten::to"]["record_count"]), (1, 2))
+        self.assertEqual(rows["aten::to"]["inclusive_ns"], 100_000)
+
+    def test_csv_is_csv(self):
+        done = run("ops", "h200/solid.pt.trace.json.gz", "--csv")
+        rows = list(csv.reader(io.StringIO(done.out)))
+        self.assertEqual({len(r) for r in rows}, {len(rows[0])})
+        self.assertGreater(len(rows), 50)
+
+    def test_sort_and_limit(self):
+        rows = run("ops", "h200/solid.pt.trace.json.gz", "--sort", "count", "--limit", "7", "--json").json()["rows"]
+        counts = [r["count"] for r in rows]
+        self.assertEqual(len(rows), 7)
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        old = run("ops", "h200/solid.pt.trace.json.gz", "--sort", "self_cuda_time_total", "--json").out
+        new = run("ops", "h200/solid.pt.trace.json.gz", "--sort", "self_device_time_total", "--json").out
+        self.assertEqual(json.loads(old)["rows"], json.loads(new)["rows"])
+
+
+class Steps(unittest.TestCase):
+    def test_three_forms_agree(self):
+        path = "h200/resnet_healthy.pt.trace.json.gz"
+        document = run("steps", path, "--json").json()
+        table = list(csv.DictReader(io.StringIO(run("steps", path, "--csv").out)))
+        self.assertEqual([r["step"] for r in document["rows"]], [int(r["step"]) for r in table])
+        self.assertEqual([r["duration_ns"] for r in document["rows"]], [int(r["duration_ns"]) for r in table])
+        self.assertIn("largest cause", run("steps", path).out)
+        # The host's spans say 14 ms, the GPU's steps 22.66.
+        self.assertAlmostEqual(document["median_ns"] / 1e6, 22.66, delta=0.1)
+        for row in document["rows"]:
+            self.assertEqual(row["gpu_busy_ns"] + row["idle_ns"], row["duration_ns"])
+
+
+class Stacks(unittest.TestCase):
+    LINE = re.compile(r"^[^ \t]+ [1-9][0-9]*$")
+
+    def test_lines_are_folded_stacks(self):
+        for metric in ("self_device_time_total", "self_device_time", "self_cpu_time_total"):
+            done = run("stacks", "h200/solid4_stack.pt.trace.json.gz", "--metric", metric)
+            self.assertEqual(done.status, COMPLETE)
+            lines = done.out.splitlines()
+            self.assertGreater(len(lines), 20)
+            for line in lines:
+                self.assertRegex(line, self.LINE)
+            self.assertEqual(len({line.rsplit(" ", 1)[0] for line in lines}), len(lines), "each stack once")
+
+    def test_device_time_adds_up(self):
+        path = "h200/solid4_stack.pt.trace.json.gz"
+        total = sum(int(line.rsplit(" ", 1)[1]) for line in run("stacks", path).out.splitlines())
+        kernels = [r for r in run("ops", path, "--json").json()["rows"]
+                   if r["device_type"] != "DeviceType.CPU" and not r["is_user_annotation"]]
+        self.assertAlmostEqual(total / sum(r["self_device_time_total"] for r in kernels), 1, delta=0.05)
+
+    def test_files_without_frames_say_so(self):
+        done = run("stacks", "h200/solid.pt.trace.json.gz")
+        self.assertIn("with_stack=True", done.err)
+        self.assertIn("aten::", done.out)
+
+
+if __name__ == "__main__":
+    unittest.main()

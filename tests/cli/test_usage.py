@@ -1,0 +1,82 @@
+"""Wrong usage is answered with what to type; help has examples; asking for what is not there names what is."""
+import unittest
+
+from program import COMPLETE, USAGE, columns, run
+
+COMMANDS = ("report", "ops", "stacks", "steps")
+GOOD = "cases/A00_good.json"
+
+
+class Usage(unittest.TestCase):
+    def test_help_and_version(self):
+        self.assertIn("report", run("--help").out)
+        self.assertEqual(run("--help").status, COMPLETE)
+        self.assertRegex(run("--version").out, r"^stepscope \d+\.\d+\.\d+\n$")
+        for command in COMMANDS:
+            with self.subTest(command):
+                done = run(command, "--help")
+                self.assertEqual(done.status, COMPLETE)
+                self.assertIn("Examples:", done.out)
+                self.assertIn(f"stepscope {command}", done.out)
+
+    def test_no_command_shows_help_as_an_error(self):
+        done = run()
+        self.assertEqual(done.status, USAGE)
+        self.assertIn("Commands:", done.err)
+        self.assertEqual(done.out, "")
+
+    def test_unknown_command(self):
+        done = run("reprot", GOOD)
+        self.assertEqual(done.status, USAGE)
+        self.assertIn("`stepscope report`", done.err)
+        self.assertIn("stepscope report trace.json", run("trace.json").err)
+
+    def test_wrong_options(self):
+        for arguments in (["report"], ["report", GOOD, "--jsn"], ["report", GOOD, "--top", "x"], ["report", GOOD, "--top", "-1"],
+                          ["report", GOOD, "--window", "some"], ["report", GOOD, "--peak-flops", "0"],
+                          ["report", GOOD, "--peak-flops", "nan"], ["report", GOOD, "--color", "blue"],
+                          ["report", GOOD, "--width", "3"], ["report", GOOD, "--finding", "0"],
+                          ["report", GOOD, "--finding", "99"], ["ops", GOOD, "--by", "color"],
+                          ["ops", GOOD, "--sort", "nothing"], ["ops", GOOD, "--csv", "--json"],
+                          ["stacks", GOOD, "--metric", "time"], ["steps", GOOD, "--csv", "--json"],
+                          ["report", GOOD, "--threads", "0"], ["report", GOOD, "--device", "99999999999999999999"]):
+            with self.subTest(arguments):
+                done = run(*arguments)
+                self.assertEqual(done.status, USAGE, done.out + done.err)
+                self.assertEqual(done.out, "")
+                self.assertTrue(done.err.startswith("stepscope: "), done.err)
+
+    def test_a_slip_is_answered_with_the_right_word(self):
+        self.assertIn("--json", run("report", GOOD, "--jsn").err)
+        self.assertIn("self_cpu_time_total", run("ops", GOOD, "--sort", "self_cpu_time").err)
+
+    def test_what_is_not_there_is_answered_with_what_is(self):
+        self.assertIn("it has: 0", run("report", GOOD, "--device", "3").err)
+        self.assertEqual(run("report", GOOD, "--device", "3").status, USAGE)
+        rank = run("report", "cases/A39_metadata_at_end.json", "--rank", "2")
+        self.assertEqual(rank.status, USAGE)
+        self.assertIn("5", rank.err)
+        steps = run("report", "h200/solid.pt.trace.json.gz", "--steps", "nothing")
+        self.assertEqual(steps.status, USAGE)
+        self.assertIn("forward", steps.err)
+
+    def test_what_was_asked_is_said(self):
+        asked = run("report", GOOD, "--device", "0", "--json").json()["asked"]
+        self.assertEqual(asked["device"], 0)
+        self.assertEqual(asked["window"], "steps")
+
+    def test_rank_chooses_a_recording_of_a_file(self):
+        both = run("report", "cases/A11_concatenated.json", "--json").json()
+        self.assertEqual(sorted(r["found"]["rank"] for r in both["ranks"]), [0, 1])
+        one = run("report", "cases/A11_concatenated.json", "--rank", "1", "--json").json()
+        self.assertEqual(one["found"]["rank"], 1)
+        self.assertIn("2 recordings", run("steps", "cases/A11_concatenated.json").err)
+
+    def test_help_fits_80_columns(self):
+        for command in COMMANDS:
+            for line in run(command, "--help").out.splitlines():
+                self.assertLessEqual(columns(line), 100, line)
+
+
+if __name__ == "__main__":
+    unittest.main()
