@@ -1,9 +1,11 @@
-// stepscope stacks: folded stacks on standard output.
+// stepscope stacks: folded stacks on standard output, one line a stack.
+#include "analyze/stacks.h"
+
 #include <fmt/format.h>
 
 #include "cli/options.h"
 #include "cli/reading.h"
-#include "report/folded.h"
+#include "report/text.h"
 
 namespace stepscope {
 namespace {
@@ -11,46 +13,38 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope stacks trace.json --metric self_device_time_total > gpu.folded\n"
-    "  stepscope stacks trace.json --metric self_cpu_time_total --operators | flamegraph.pl > cpu.svg\n\n"
+    "  stepscope stacks trace.json --metric self_cpu_time_total | flamegraph.pl > cpu.svg\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
 
-// torch's names with and without _total, and its old names.
-std::optional<StackMetric> metric_of(const std::string& name) {
-  for (const char* known : {"self_device_time_total", "self_device_time", "self_cuda_time_total", "self_cuda_time"}) {
-    if (name == known) return StackMetric::kSelfDeviceTime;
-  }
-  for (const char* known : {"self_cpu_time_total", "self_cpu_time"}) {
-    if (name == known) return StackMetric::kSelfCpuTime;
-  }
-  return std::nullopt;
-}
+constexpr const char* kNoStacks =
+    "no Python stacks in this file: record with torch.profiler.profile(..., with_stack=True)";
 
 }  // namespace
 
 int run_stacks(const Arguments& arguments, Console& console) {
   CLI::App app("Folded stacks for flame graphs: frames joined by `;`, then whole microseconds.", "stepscope stacks");
-  std::string file, metric_name = "self_device_time_total";
+  std::string file, metric = "self_device_time_total";
   TraceOptions options;
-  bool with_operators = false;
   add_file_option(app, file);
-  app.add_option("--metric", metric_name, "self_device_time_total (default) or self_cpu_time_total");
-  app.add_flag("--operators", with_operators, "put operators below the Python frames that called them");
+  app.add_option("--metric", metric, "self_device_time_total (default) or self_cpu_time_total");
   add_rank_and_threads(app, options);
   app.footer(kExamples);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  const auto metric = metric_of(metric_name);
-  if (!metric) {
+  // Asked of an empty trace first, so that a wrong word is answered before a long file is read.
+  if (!compute_folded_stacks(Trace(), metric)) {
     console.complain(
-        fmt::format("--metric: no metric `{}`; type self_device_time_total or self_cpu_time_total", metric_name));
+        fmt::format("--metric: no metric `{}`; type self_device_time_total or self_cpu_time_total", metric));
     return kExitUsage;
   }
   const OneTrace one = read_one_trace(file, options, console);
   if (!one.trace) return one.exit_code;
-  const FoldedStacks folded = compute_folded_stacks(*one.trace, *metric, with_operators);
-  if (!folded.from_python_frames) {
-    console.remark("No Python frames in this file (record with with_stack=True): stacks of spans and operators.");
+  const auto folded = compute_folded_stacks(*one.trace, metric);
+  if (!folded || folded->empty()) console.complain(kNoStacks);
+  std::string text;
+  if (folded) {
+    for (const FoldedStack& stack : *folded) text += clean_text(stack.line()) + "\n";
   }
-  return console.write(write_folded(*one.trace, folded)) ? one.exit_code : kExitUnusable;
+  return console.write(text) ? one.exit_code : kExitUnusable;
 }
 
 }  // namespace stepscope

@@ -13,6 +13,6 @@
 namespace stepscope {
 
 // At most `width` columns. `name` is valid UTF-8.
-[[nodiscard]] std::string short_kernel_name(std::string_view name, std::size_t width);
+[[nodiscard]] std::string fold_kernel_name(std::string_view name, std::size_t width);
 
 }  // namespace stepscope

@@ -13,23 +13,23 @@ constexpr const char* kElementwise =
     "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)";
 
 TEST(KernelName, DropsReturnTypeNamespacesAndParameters) {
-  EXPECT_EQ(short_kernel_name(kElementwise, 100),
+  EXPECT_EQ(fold_kernel_name(kElementwise, 100),
             "vectorized_elementwise_kernel<4, CUDAFunctor_add<BFloat16>, array<char*, 3ul> >");
 }
 
 TEST(KernelName, FoldsTemplatesUntilItFits) {
-  EXPECT_EQ(short_kernel_name(kElementwise, 70), "vectorized_elementwise_kernel<4, CUDAFunctor_add<…>, array<…> >");
-  EXPECT_EQ(short_kernel_name(kElementwise, 36), "vectorized_elementwise_kernel<…>");
+  EXPECT_EQ(fold_kernel_name(kElementwise, 70), "vectorized_elementwise_kernel<4, CUDAFunctor_add<…>, array<…> >");
+  EXPECT_EQ(fold_kernel_name(kElementwise, 36), "vectorized_elementwise_kernel<…>");
 }
 
 TEST(KernelName, KeepsShortNamesAndCopies) {
-  EXPECT_EQ(short_kernel_name("gemm_kernel_a", 40), "gemm_kernel_a");
-  EXPECT_EQ(short_kernel_name("Memcpy HtoD (Pinned -> Device)", 40), "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(fold_kernel_name("gemm_kernel_a", 40), "gemm_kernel_a");
+  EXPECT_EQ(fold_kernel_name("Memcpy HtoD (Pinned -> Device)", 40), "Memcpy HtoD (Pinned -> Device)");
 }
 
 TEST(KernelName, ReadsMangledIdentifiersWithoutExpandingThem) {
-  EXPECT_EQ(short_kernel_name("_ZN17cutlass__5x_cudnn6KernelINS_4conv6kernel23ImplicitGemmE", 40), "Kernel<…>");
-  EXPECT_EQ(short_kernel_name("_ZN99999999999999999999999999x", 40), "_ZN99999999999999999999999999x");
+  EXPECT_EQ(fold_kernel_name("_ZN17cutlass__5x_cudnn6KernelINS_4conv6kernel23ImplicitGemmE", 40), "Kernel<…>");
+  EXPECT_EQ(fold_kernel_name("_ZN99999999999999999999999999x", 40), "_ZN99999999999999999999999999x");
 }
 
 TEST(KernelName, NeverExceedsItsWidth) {
@@ -39,7 +39,7 @@ TEST(KernelName, NeverExceedsItsWidth) {
         std::string(">>>>"), std::string("operator<"), std::string("f((((((((("), std::string(100000, 'k'),
         std::string("核函数<核函数, 核函数>")}) {
     for (std::size_t width = 1; width < 60; ++width) {
-      EXPECT_LE(display_width(short_kernel_name(name, width)), width) << name.substr(0, 40);
+      EXPECT_LE(display_width(fold_kernel_name(name, width)), width) << name.substr(0, 40);
     }
   }
 }

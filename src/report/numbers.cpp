@@ -35,29 +35,29 @@ DurationFormat DurationFormat::pick(DurationNs typical_ns, DurationNs spread_ns)
 }
 
 std::string DurationFormat::number(DurationNs ns) const {
-  return format_decimal(static_cast<double>(ns) / ns_per_unit, decimals);
+  return show_decimal(static_cast<double>(ns) / ns_per_unit, decimals);
 }
 
 std::string DurationFormat::text(DurationNs ns) const { return number(ns) + " " + unit; }
 
-std::string format_duration(DurationNs ns) { return DurationFormat::pick(ns).text(ns); }
+std::string show_duration(DurationNs ns) { return DurationFormat::pick(ns).text(ns); }
 
-std::string format_decimal(double value, int decimals) {
+std::string show_decimal(double value, int decimals) {
   std::string text = fmt::format("{:.{}f}", value, decimals);
   const std::string zero = fmt::format("{:.{}f}", 0.0, decimals);
   if (text == "-" + zero) text = zero;  // -0.04 is 0.0, not -0.0
   return text;
 }
 
-std::string format_percent(double ratio) {
+std::string show_percent(double ratio) {
   const double percent = ratio * 100;
   if (percent > 0 && percent < 0.05) return "<0.1 %";
   // 99.96 must not become a round 100 that says "all".
   if (percent > 99 && percent < 100) return fmt::format("{:.1f} %", std::min(percent, 99.9));
-  return fmt::format("{} %", format_decimal(percent, std::abs(percent) < 9.95 && percent != 0 ? 1 : 0));
+  return fmt::format("{} %", show_decimal(percent, std::abs(percent) < 9.95 && percent != 0 ? 1 : 0));
 }
 
-std::string format_count(std::int64_t count) {
+std::string show_count(std::int64_t count) {
   std::string digits = std::to_string(count);
   const std::size_t sign = count < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > sign + 3;) {
@@ -67,18 +67,18 @@ std::string format_count(std::int64_t count) {
   return digits;
 }
 
-std::string format_bytes(std::int64_t bytes) {
+std::string show_bytes(std::int64_t bytes) {
   constexpr double kKiB = 1024, kMiB = kKiB * 1024, kGiB = kMiB * 1024;
   const double size = static_cast<double>(bytes);
   if (std::abs(size) >= 100 * kGiB) return fmt::format("{:.0f} GiB", size / kGiB);
   if (std::abs(size) >= 10 * kGiB) return fmt::format("{:.1f} GiB", size / kGiB);
-  if (std::abs(size) >= 10 * kMiB) return format_count(std::llround(size / kMiB)) + " MiB";
+  if (std::abs(size) >= 10 * kMiB) return show_count(std::llround(size / kMiB)) + " MiB";
   if (std::abs(size) >= kMiB) return fmt::format("{:.1f} MiB", size / kMiB);
   if (std::abs(size) >= kKiB) return fmt::format("{:.1f} KiB", size / kKiB);
   return fmt::format("{} B", bytes);
 }
 
-std::string format_flops(double flops_per_s) {
+std::string show_flops(double flops_per_s) {
   static constexpr std::array<std::pair<double, const char*>, 4> kScales = {
       {{1e15, "PFLOP/s"}, {1e12, "TFLOP/s"}, {1e9, "GFLOP/s"}, {1e6, "MFLOP/s"}}};
   for (const auto& [scale, unit] : kScales) {
@@ -89,9 +89,9 @@ std::string format_flops(double flops_per_s) {
   return fmt::format("{:.0f} FLOP/s", flops_per_s);
 }
 
-std::string format_counted(std::int64_t count, const char* singular, const char* plural) {
+std::string show_counted(std::int64_t count, const char* singular, const char* plural) {
   const std::string noun = count == 1 ? singular : plural != nullptr ? plural : std::string(singular) + "s";
-  return format_count(count) + " " + noun;
+  return show_count(count) + " " + noun;
 }
 
 }  // namespace stepscope

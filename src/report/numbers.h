@@ -24,13 +24,13 @@ struct DurationFormat {
   [[nodiscard]] std::string text(DurationNs ns) const;    // "99.0 ms"
 };
 
-[[nodiscard]] std::string format_duration(DurationNs ns);    // "99.0 ms"
-[[nodiscard]] std::string format_percent(double ratio);      // "43 %", "4.3 %", "0.2 %", "<0.1 %"
-[[nodiscard]] std::string format_count(std::int64_t count);  // "2,979"
-[[nodiscard]] std::string format_bytes(std::int64_t bytes);  // "12,129 MiB", "1.5 GiB"
-[[nodiscard]] std::string format_flops(double flops_per_s);  // "989 TFLOP/s"
-[[nodiscard]] std::string format_decimal(double value, int decimals);
+[[nodiscard]] std::string show_duration(DurationNs ns);    // "99.0 ms"
+[[nodiscard]] std::string show_percent(double ratio);      // "43 %", "4.3 %", "0.2 %", "<0.1 %"
+[[nodiscard]] std::string show_count(std::int64_t count);  // "2,979"
+[[nodiscard]] std::string show_bytes(std::int64_t bytes);  // "12,129 MiB", "1.5 GiB"
+[[nodiscard]] std::string show_flops(double flops_per_s);  // "989 TFLOP/s"
+[[nodiscard]] std::string show_decimal(double value, int decimals);
 // "1 kernel", "3 kernels"
-[[nodiscard]] std::string format_counted(std::int64_t count, const char* singular, const char* plural = nullptr);
+[[nodiscard]] std::string show_counted(std::int64_t count, const char* singular, const char* plural = nullptr);
 
 }  // namespace stepscope

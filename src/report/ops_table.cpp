@@ -65,7 +65,7 @@ std::string us_text(DurationNs ns) { return fmt::format("{:.3f}", us(ns)); }
 // What a row is called in text: its name, then what it is grouped by.
 std::string shown_name(const AverageRow& row, std::size_t width) {
   std::string name = clean_text(row.key);
-  if (row.device_type != "DeviceType.CPU" && !row.is_user_annotation) name = short_kernel_name(name, width);
+  if (row.device_type != "DeviceType.CPU" && !row.is_user_annotation) name = fold_kernel_name(name, width);
   if (!row.input_shapes.empty()) name += "  " + clean_text(row.input_shapes);
   if (!row.stack.empty()) name += "  " + clean_text(row.stack.front());
   return shorten_middle(name, width);
@@ -78,12 +78,12 @@ struct TextColumn {
 };
 
 std::string share_text(DurationNs part_ns, DurationNs total_ns) {
-  return total_ns > 0 ? format_percent(static_cast<double>(part_ns) / static_cast<double>(total_ns)) : "-";
+  return total_ns > 0 ? show_percent(static_cast<double>(part_ns) / static_cast<double>(total_ns)) : "-";
 }
 
 std::string ms_text(DurationNs ns) { return ns == 0 ? "0" : fmt::format("{:.3f}", static_cast<double>(ns) / 1e6); }
 
-std::string bytes_text(std::int64_t bytes) { return bytes == 0 ? "0" : format_bytes(bytes); }
+std::string bytes_text(std::int64_t bytes) { return bytes == 0 ? "0" : show_bytes(bytes); }
 
 // The first five fit 80 columns beside a name; wider screens get more.
 constexpr TextColumn kColumns[] = {
@@ -94,7 +94,7 @@ constexpr TextColumn kColumns[] = {
                                    : share_text(r.self_device_time_total_ns, a.self_device_time_total_ns);
      }},
     {"CPU self ms", 12, [](const AverageRow& r, const Averages&) { return ms_text(r.self_cpu_time_total_ns); }},
-    {"calls", 9, [](const AverageRow& r, const Averages&) { return format_count(r.count); }},
+    {"calls", 9, [](const AverageRow& r, const Averages&) { return show_count(r.count); }},
     {"GPU ms", 11, [](const AverageRow& r, const Averages&) { return ms_text(r.device_time_total_ns); }},
     {"CPU ms", 11, [](const AverageRow& r, const Averages&) { return ms_text(r.cpu_time_total_ns); }},
     {"GPU mem", 12, [](const AverageRow& r, const Averages&) { return bytes_text(r.self_device_memory_usage_bytes); }},
@@ -117,9 +117,8 @@ std::string write_ops_text(const OpsTable& table, const Style& style) {
   Page page(style);
   const std::size_t columns = column_count_for(style.width);
   Line title = page.line();
-  title.add(fmt::format("{} of {} rows by {}", format_count(static_cast<std::int64_t>(table.rows.size())),
-                        format_count(static_cast<std::int64_t>(table.averages.rows.size())),
-                        group_name(table.group_by)));
+  title.add(fmt::format("{} of {} rows by {}", show_count(static_cast<std::int64_t>(table.rows.size())),
+                        show_count(static_cast<std::int64_t>(table.averages.rows.size())), group_name(table.group_by)));
   if (!table.sort_key.empty()) title.add(fmt::format(", sorted by {}", table.sort_key));
   page.add(title);
   Line head = page.line();

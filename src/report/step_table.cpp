@@ -61,15 +61,15 @@ void add_row(const StepRow& row, Page& page) {
   Line line = page.line();
   const std::string busy =
       row.gpu_busy_ns && row.duration_ns > 0
-          ? format_percent(static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns))
+          ? show_percent(static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns))
           : "-";
   line.add_right(7, std::to_string(row.number)).add_right(18, ms(row.duration_ns), Ink::kBold);
   line.add_right(29, ms(row.host_span_ns)).add_right(36, busy).add_right(46, ms(row.idle_ns));
   line.pad_to(48).add(shorten_end(cause_words(row), 31));
   if (page.style().width >= 100) {
-    line.add_right(90, format_count(row.gpu_event_count)).add_right(102, ms(row.exposed_communication_ns));
+    line.add_right(90, show_count(row.gpu_event_count)).add_right(102, ms(row.exposed_communication_ns));
     if (row.allocated_peak_bytes && page.style().width >= 116)
-      line.add_right(116, format_bytes(*row.allocated_peak_bytes));
+      line.add_right(116, show_bytes(*row.allocated_peak_bytes));
   }
   page.add(line);
 }
@@ -123,7 +123,7 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
         0);
     return page.text();
   }
-  page.paragraph(fmt::format("{}, from {}", format_counted(static_cast<std::int64_t>(table.rows.size()), "step"),
+  page.paragraph(fmt::format("{}, from {}", show_counted(static_cast<std::int64_t>(table.rows.size()), "step"),
                              table.source_detail),
                  0);
   if (table.headline_withheld) {
@@ -137,7 +137,7 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
   }
   if (!table.left_out.empty()) {
     page.paragraph(fmt::format("{} left out, not recorded whole",
-                               format_counted(static_cast<std::int64_t>(table.left_out.size()), "step")),
+                               show_counted(static_cast<std::int64_t>(table.left_out.size()), "step")),
                    0, Ink::kDim);
   }
   return page.text();

@@ -86,7 +86,6 @@ class Stacks(unittest.TestCase):
             self.assertGreater(len(lines), 20)
             for line in lines:
                 self.assertRegex(line, self.LINE)
-            self.assertEqual(len({line.rsplit(" ", 1)[0] for line in lines}), len(lines), "each stack once")
 
     def test_device_time_adds_up(self):
         path = "h200/solid4_stack.pt.trace.json.gz"
@@ -98,7 +97,7 @@ class Stacks(unittest.TestCase):
     def test_files_without_frames_say_so(self):
         done = run("stacks", "h200/solid.pt.trace.json.gz")
         self.assertIn("with_stack=True", done.err)
-        self.assertIn("aten::", done.out)
+        self.assertEqual((done.status, done.out), (COMPLETE, ""))
 
 
 if __name__ == "__main__":

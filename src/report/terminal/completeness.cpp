@@ -14,8 +14,8 @@ struct LedgerLine {
 };
 
 void add_ledger(const Ledger& ledger, Page& page) {
-  std::string text = fmt::format("{}, {}", format_counted(ledger.launch_count, "launch", "launches"),
-                                 format_counted(ledger.gpu_event_count, "GPU event"));
+  std::string text = fmt::format("{}, {}", show_counted(ledger.launch_count, "launch", "launches"),
+                                 show_counted(ledger.gpu_event_count, "GPU event"));
   const LedgerLine lines[] = {
       {ledger.launch_without_gpu_event_count, "launches without a GPU event"},
       {ledger.unlinked_gpu_event_count, "GPU events without a launch"},
@@ -29,7 +29,7 @@ void add_ledger(const Ledger& ledger, Page& page) {
   bool any = false;
   for (const LedgerLine& line : lines) {
     if (line.count == 0) continue;
-    text += fmt::format("; {} {}", format_count(line.count), line.words);
+    text += fmt::format("; {} {}", show_count(line.count), line.words);
     any = true;
   }
   if (!any) text += ", each linked to the other";
@@ -43,7 +43,7 @@ Ink ink_of(NoteSeverity severity) {
 std::string note_words(const Note& note) {
   std::string kind(note_kind_name(note.kind));
   for (char& c : kind) c = c == '_' ? ' ' : c;
-  std::string text = fmt::format("{} x {} ({}", format_count(static_cast<std::int64_t>(note.count)), kind,
+  std::string text = fmt::format("{} x {} ({}", show_count(static_cast<std::int64_t>(note.count)), kind,
                                  note_severity_name(note.severity));
   if (note.first_offset > 0) text += fmt::format(", first at byte {}", note.first_offset);
   text += ")";
@@ -61,17 +61,17 @@ void add_self_check(const WhatIfs& what_ifs, Page& page) {
   page.paragraph(
       fmt::format(
           "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay stays unexplained.",
-          format_counted(static_cast<std::int64_t>(check.step_count), "step"), format_percent(check.replay_error_ratio),
-          format_duration(check.unexplained_ns)),
+          show_counted(static_cast<std::int64_t>(check.step_count), "step"), show_percent(check.replay_error_ratio),
+          show_duration(check.unexplained_ns)),
       kLabelColumn, Ink::kPlain, 2);
 }
 
 void add_source(const Report& report, Page& page) {
   const TraceInfo& info = report.info;
   std::string text =
-      fmt::format("{}: {} of {}, {}", info.source, format_bytes(static_cast<std::int64_t>(info.text_bytes)),
+      fmt::format("{}: {} of {}, {}", info.source, show_bytes(static_cast<std::int64_t>(info.text_bytes)),
                   info.producer.empty() ? "trace" : info.producer,
-                  format_counted(static_cast<std::int64_t>(info.event_count), "event"));
+                  show_counted(static_cast<std::int64_t>(info.event_count), "event"));
   if (!info.host_name.empty()) text += ", host " + info.host_name;
   page.paragraph(text, kLabelColumn, Ink::kPlain, 2);
 }

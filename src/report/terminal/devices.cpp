@@ -18,12 +18,12 @@ void add_devices(const Report& report, Page& page) {
     std::string text = fmt::format("{} {}: ", device.number, device.name.empty() ? "device" : device.name);
     if (report.has_headline() && busy.window_ns > 0) {
       text += fmt::format("busy {} ({} of {}), exposed communication {}, copies {}",
-                          format_percent(static_cast<double>(busy.gpu_busy_ns) / static_cast<double>(busy.window_ns)),
+                          show_percent(static_cast<double>(busy.gpu_busy_ns) / static_cast<double>(busy.window_ns)),
                           format.number(busy.gpu_busy_ns / divisor), format.text(busy.window_ns / divisor),
                           format.number(busy.exposed_communication_ns / divisor),
                           format.number(busy.exposed_copy_ns / divisor));
     } else {
-      text += fmt::format("{} of GPU events, summed", format_duration(busy.gpu_sum_ns));
+      text += fmt::format("{} of GPU events, summed", show_duration(busy.gpu_sum_ns));
     }
     page.paragraph(text, kLabelColumn, device.is_main ? Ink::kBold : Ink::kPlain, 2);
   }

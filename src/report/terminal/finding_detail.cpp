@@ -13,7 +13,7 @@ std::string saving_sentence(const Finding& finding) {
   const auto format = DurationFormat::pick(finding.saving->mid_ns);
   std::string text = fmt::format("Would save {} a step ({} to {})", format.text(finding.saving->mid_ns),
                                  format.number(finding.saving->low_ns), format.number(finding.saving->high_ns));
-  if (finding.saving_ratio) text += ", " + format_percent(*finding.saving_ratio);
+  if (finding.saving_ratio) text += ", " + show_percent(*finding.saving_ratio);
   text += ", estimated without the profiler";
   if (!finding.gain.empty()) text += ": " + finding.gain;
   return text + ".";
@@ -22,8 +22,8 @@ std::string saving_sentence(const Finding& finding) {
 std::string place_words(const Report& report, Interval at) {
   const auto format = DurationFormat::pick(at.length_ns());
   const TimeNs origin_ns = report.steps.window.start_ns;
-  std::string text = fmt::format("at {} of the window, {} long", format_duration(at.start_ns - origin_ns),
-                                 format.text(at.length_ns()));
+  std::string text =
+      fmt::format("at {} of the window, {} long", show_duration(at.start_ns - origin_ns), format.text(at.length_ns()));
   if (const auto step = report.steps.find_by_host_time(at.start_ns)) {
     text += fmt::format(", step {}", report.steps.steps[*step].number);
   }

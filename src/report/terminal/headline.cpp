@@ -15,7 +15,7 @@ std::string step_range_words(const Report& report) {
   if (steps.steps.empty()) return report.asked.whole_file_window ? "whole file" : "steps unknown";
   const std::int64_t first = steps.steps.front().number, last = steps.steps.back().number;
   if (first == last) return fmt::format("step {}", first);
-  return fmt::format("{} steps, {}-{}", format_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
+  return fmt::format("{} steps, {}-{}", show_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
 }
 
 std::string rank_words(const Report& report) {
@@ -36,10 +36,10 @@ std::pair<std::string, Ink> completeness_words(const Report& report) {
   const Ledger& ledger = report.ledger;
   const std::int64_t lost = ledger.launch_without_gpu_event_count;
   if (report.status == ReportStatus::kComplete && lost == 0) {
-    return {fmt::format("data complete: {} GPU events", format_count(ledger.gpu_event_count)), Ink::kGreen};
+    return {fmt::format("data complete: {} GPU events", show_count(ledger.gpu_event_count)), Ink::kGreen};
   }
   if (lost > 0) {
-    return {fmt::format("incomplete: {} of {} launches lost", format_count(lost), format_count(ledger.launch_count)),
+    return {fmt::format("incomplete: {} of {} launches lost", show_count(lost), show_count(ledger.launch_count)),
             Ink::kRed};
   }
   return {"read in part, see Data below", Ink::kRed};
@@ -111,8 +111,8 @@ void add_step_time(const Report& report, Page& page) {
 std::string mfu_words(const Report& report, bool brief) {
   const Efficiency& efficiency = report.efficiency;
   if (!efficiency.mfu_ratio || !efficiency.peak_flops_per_s) return "";
-  const std::string peak = format_flops(*efficiency.peak_flops_per_s);
-  const std::string mfu = format_decimal(*efficiency.mfu_ratio * 100, 1);
+  const std::string peak = show_flops(*efficiency.peak_flops_per_s);
+  const std::string mfu = show_decimal(*efficiency.mfu_ratio * 100, 1);
   if (brief) return fmt::format("MFU {} % of {} {}; well-tuned: 40-60 %", mfu, peak, efficiency.peak_dtype);
   return fmt::format("MFU {} % of {} ({}, dense); well-tuned runs: 40-60 %", mfu, peak, efficiency.peak_dtype);
 }
@@ -126,10 +126,10 @@ void add_busy(const Report& report, Page& page) {
     return;
   }
   const double busy = static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns);
-  line.add(format_percent(busy), Ink::kBold);
+  line.add(show_percent(busy), Ink::kBold);
   if (report.ledger.swallowing_duration_count > 0) {
     const double raw = static_cast<double>(device->busy.gpu_busy_raw_ns) / static_cast<double>(device->busy.window_ns);
-    line.add(fmt::format(" ({} with the durations as recorded)", format_percent(raw)), Ink::kYellow);
+    line.add(fmt::format(" ({} with the durations as recorded)", show_percent(raw)), Ink::kYellow);
   }
   std::string mfu = mfu_words(report, false);
   if (line.width() + 5 + display_width(mfu) > page.style().width) mfu = mfu_words(report, true);
@@ -170,15 +170,14 @@ void add_headline(const Report& report, Page& page) {
 }
 
 void add_withheld(const Report& report, Page& page) {
-  page.paragraph("This recording cannot carry a verdict: " + clean_text(*report.ledger.headline_withheld), kLabelColumn,
-                 Ink::kYellow);
+  page.paragraph(report.verdict, kLabelColumn, Ink::kYellow);
   page.blank();
   const Ledger& ledger = report.ledger;
   page.paragraph(
       fmt::format("What can be said: {}, {} ({} without a launch), {} in the file{}.",
-                  format_counted(ledger.launch_count, "launch", "launches"),
-                  format_counted(ledger.gpu_event_count, "GPU event"), format_count(ledger.unlinked_gpu_event_count),
-                  format_counted(static_cast<std::int64_t>(report.steps.steps.size()), "whole step"),
+                  show_counted(ledger.launch_count, "launch", "launches"),
+                  show_counted(ledger.gpu_event_count, "GPU event"), show_count(ledger.unlinked_gpu_event_count),
+                  show_counted(static_cast<std::int64_t>(report.steps.steps.size()), "whole step"),
                   report.steps.left_out.empty() ? "" : ", one or more cut off"),
       kLabelColumn);
 }

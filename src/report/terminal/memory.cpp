@@ -18,19 +18,19 @@ std::string step_of(const Report& report, TimeNs time_ns) {
 std::string limit_words(const Report& report, std::int64_t device) {
   const DeviceReport* main = report.main_device();
   if (main == nullptr || main->number != device || !report.device_memory_bytes) return "";
-  return fmt::format(" of {} on the device", format_bytes(*report.device_memory_bytes));
+  return fmt::format(" of {} on the device", show_bytes(*report.device_memory_bytes));
 }
 
 std::string device_words(const Report& report, const DeviceMemory& memory) {
   std::string text;
   if (report.memory.devices.size() > 1) text += fmt::format("device {}: ", memory.device_number);
   if (memory.allocated_peak) {
-    text += fmt::format("allocated at most {}{}", format_bytes(memory.allocated_peak->bytes),
+    text += fmt::format("allocated at most {}{}", show_bytes(memory.allocated_peak->bytes),
                         step_of(report, memory.allocated_peak->time_ns));
   }
   if (memory.reserved_peak) {
     text += fmt::format("{}reserved at most {}", memory.allocated_peak ? ", " : "",
-                        format_bytes(memory.reserved_peak->bytes));
+                        show_bytes(memory.reserved_peak->bytes));
   }
   return text + limit_words(report, memory.device_number);
 }

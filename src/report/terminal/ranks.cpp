@@ -14,14 +14,14 @@ namespace {
 std::string busy_words(const Report& report) {
   const DeviceReport* device = report.main_device();
   if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
-  return format_percent(static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns));
+  return show_percent(static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns));
 }
 
 std::string comm_words(const Report& report) {
   const DeviceReport* device = report.main_device();
   if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
-  return format_percent(static_cast<double>(device->busy.exposed_communication_ns) /
-                        static_cast<double>(device->busy.window_ns));
+  return show_percent(static_cast<double>(device->busy.exposed_communication_ns) /
+                      static_cast<double>(device->busy.window_ns));
 }
 
 std::string first_finding_words(const Report& report) {
@@ -29,7 +29,7 @@ std::string first_finding_words(const Report& report) {
   if (report.findings.empty()) return "-";
   const Finding& finding = report.findings.front();
   std::string words = finding.id;
-  if (finding.saving && finding.saving->mid_ns > 0) words += fmt::format(" -{}", format_duration(finding.saving->mid_ns));
+  if (finding.saving && finding.saving->mid_ns > 0) words += fmt::format(" -{}", show_duration(finding.saving->mid_ns));
   return words;
 }
 
@@ -56,7 +56,7 @@ void add_rows(const RankReports& ranks, Page& page) {
     const bool known = report.has_headline() && report.steps.median_ns.has_value();
     Line line = page.line();
     line.pad_to(kLabelColumn).add(shorten_middle(clean_text(labels[i]), label_width), Ink::kBold);
-    const std::string step = known ? format_decimal(static_cast<double>(*report.steps.median_ns) / 1e6, 2) : "-";
+    const std::string step = known ? show_decimal(static_cast<double>(*report.steps.median_ns) / 1e6, 2) : "-";
     add_row(page, line, label_width, {step, busy_words(report), comm_words(report)}, first_finding_words(report),
             Ink::kPlain);
     page.add(line);
@@ -95,7 +95,7 @@ std::string write_terminal(const RankReports& ranks, const Style& style) {
   Page page(style);
   const std::size_t all = ranks.reports.size() + ranks.unusable.size();
   Line title = page.line();
-  title.add(fmt::format("{}, worst first", format_counted(static_cast<std::int64_t>(all), "recording")), Ink::kBold);
+  title.add(fmt::format("{}, worst first", show_counted(static_cast<std::int64_t>(all), "recording")), Ink::kBold);
   const bool complete = ranks.status == ReportStatus::kComplete;
   page.add(title.add_right(style.width, complete ? "data complete" : "not all read whole",
                            complete ? Ink::kGreen : Ink::kRed));

@@ -35,7 +35,7 @@ std::string many_steps_words(const Steps& steps, const DurationFormat& format) {
   const auto longest = std::max_element(steps.steps.begin(), steps.steps.end(),
                                         [](const Step& a, const Step& b) { return a.duration_ns() < b.duration_ns(); });
   return fmt::format("{}: median {}, p10 {}, p90 {}, longest {} {} (#{})",
-                     format_counted(static_cast<std::int64_t>(steps.steps.size()), "step"),
+                     show_counted(static_cast<std::int64_t>(steps.steps.size()), "step"),
                      format.number(*steps.median_ns), format.number(steps.p10_ns.value_or(0)),
                      format.number(steps.p90_ns.value_or(0)), format.number(longest->duration_ns()), format.unit,
                      longest->number);

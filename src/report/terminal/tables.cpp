@@ -18,9 +18,9 @@ std::string per_step_words(const Report& report) { return report.steps.steps.emp
 
 // "48" or "0.3": calls a step, without a false ".0".
 std::string per_step_count(std::int64_t count, std::int64_t divisor) {
-  if (count % divisor == 0) return format_count(count / divisor);
+  if (count % divisor == 0) return show_count(count / divisor);
   const double mean = static_cast<double>(count) / static_cast<double>(divisor);
-  return mean < 100 ? format_decimal(mean, 1) : format_count(static_cast<std::int64_t>(mean + 0.5));
+  return mean < 100 ? show_decimal(mean, 1) : show_count(static_cast<std::int64_t>(mean + 0.5));
 }
 
 double share(DurationNs part_ns, DurationNs total_ns) {
@@ -33,7 +33,7 @@ void add_header(const Report& report, std::string_view title, std::size_t shown,
   line.add(title, Ink::kBold);
   if (shown < all) {
     const std::string hint = page.style().width >= 100 ? "   more: --top N" : "  (--top N)";
-    line.add(fmt::format(", {} of {}{}", shown, format_count(static_cast<std::int64_t>(all)), hint), Ink::kDim);
+    line.add(fmt::format(", {} of {}{}", shown, show_count(static_cast<std::int64_t>(all)), hint), Ink::kDim);
   }
   (void)report;
   page.add(line);
@@ -57,16 +57,16 @@ void add_kernels(const Report& report, const Tables& tables, Page& page) {
   for (const KernelRow& row : tables.kernels) {
     Line line = page.line();
     line.add_right(kTimeEdge, format.number(row.total_ns / divisor));
-    line.add_right(kShareEdge, format_percent(share(row.total_ns, tables.kernel_total_ns)));
+    line.add_right(kShareEdge, show_percent(share(row.total_ns, tables.kernel_total_ns)));
     line.add_right(kCountEdge, per_step_count(row.count, divisor));
     const double mean_us =
         static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::int64_t>(1, row.count)) / 1e3;
-    line.add_right(kMeanEdge, format_decimal(mean_us, 1)).pad_to(kNameColumn);
+    line.add_right(kMeanEdge, show_decimal(mean_us, 1)).pad_to(kNameColumn);
     const std::string kind = kind_words(row);
     const std::size_t room = page.style().width - kNameColumn;
     const std::size_t kind_room = page.style().width >= 100 ? 18 : 0;  // the name tells the kind to who knows it
     if (kind_room > 0) line.add(pad_right(kind, kind_room), Ink::kCyan);
-    page.add(line.add(short_kernel_name(row.name, room - kind_room)));
+    page.add(line.add(fold_kernel_name(row.name, room - kind_room)));
   }
 }
 
@@ -83,11 +83,11 @@ void add_operator_rows(const Report& report, std::string_view title, const std::
   for (const OperatorRow& row : rows) {
     Line line = page.line();
     line.add_right(kTimeEdge, format.number(row.*time_ns / divisor));
-    line.add_right(kShareEdge, format_percent(share(row.*time_ns, total_ns)));
+    line.add_right(kShareEdge, show_percent(share(row.*time_ns, total_ns)));
     line.add_right(kCountEdge, per_step_count(row.count, divisor));
     const double mean_us =
         static_cast<double>(row.*time_ns) / static_cast<double>(std::max<std::int64_t>(1, row.count)) / 1e3;
-    line.add_right(kMeanEdge, format_decimal(mean_us, 1)).pad_to(kNameColumn);
+    line.add_right(kMeanEdge, show_decimal(mean_us, 1)).pad_to(kNameColumn);
     page.add(line.add(shorten_middle(row.name, page.style().width - kNameColumn)));
   }
 }

@@ -65,8 +65,8 @@ std::string_view host_label_words(HostLabel label) {
 
 std::string saving_words(const Finding& finding) {
   if (!finding.saving || finding.saving->mid_ns <= 0) return "";
-  std::string words = fmt::format("-{}", format_duration(finding.saving->mid_ns));
-  if (finding.saving_ratio) words += fmt::format(" ({})", format_percent(*finding.saving_ratio));
+  std::string words = fmt::format("-{}", show_duration(finding.saving->mid_ns));
+  if (finding.saving_ratio) words += fmt::format(" ({})", show_percent(*finding.saving_ratio));
   return words;
 }
 
