@@ -41,7 +41,7 @@ void add_options(CLI::App& app, Request& request) {
   add_file_option(app, request.file);
   app.add_option("--by", request.by, "what makes a row: name, shape, stack or module")
       ->check(CLI::IsMember({"name", "shape", "stack", "module"}));
-  app.add_option("--sort", request.sort, "column to sort by, descending (self_device_time_total); none: as recorded");
+  app.add_option("--sort", request.sort, "column to sort by, descending; none: as recorded");
   app.add_option("--limit", request.limit, "rows to show (text: 30; CSV and JSON: all)");
   app.add_option("--stack-depth", request.stack_depth, "frames that make a stack, with --by stack (5)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));

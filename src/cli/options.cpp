@@ -8,17 +8,17 @@
 namespace stepscope {
 namespace {
 
-// "--jsn": did you mean --json? Only for one unknown option, which is the common slip.
-std::string hint_for(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_name() != "ExtrasError") return "";
+// "--jsn": did you mean --json?
+std::string hint_for(const CLI::App& app, const Arguments& arguments) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  for (const std::string& word : app.remaining()) {
-    if (!word.starts_with("-")) continue;
-    const std::string typed = word.substr(0, word.find('='));
-    const std::string_view nearest = nearest_word(typed, {names.begin(), names.end()});
+  for (const std::string& argument : arguments) {
+    const std::string typed = argument.substr(0, argument.find('='));
+    if (!typed.starts_with("--") || std::find(names.begin(), names.end(), typed) != names.end()) continue;
+    const std::vector<std::string_view> words(names.begin(), names.end());
+    const std::string_view nearest = nearest_word(typed, words);
     if (!nearest.empty()) return "; did you mean " + std::string(nearest) + "?";
   }
   return "";
@@ -60,7 +60,7 @@ std::optional<int> parse_arguments(CLI::App& app, const Arguments& arguments, Co
   } catch (const CLI::CallForHelp&) {
     return console.write(app.help()) ? kExitComplete : kExitUnusable;
   } catch (const CLI::ParseError& error) {
-    console.complain(std::string(error.what()) + hint_for(app, error) + "\nType `" + app.get_name() +
+    console.complain(std::string(error.what()) + hint_for(app, arguments) + "\nType `" + app.get_name() +
                      " --help` for the options and examples.");
     return kExitUsage;
   }

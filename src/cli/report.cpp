@@ -1,7 +1,8 @@
 // stepscope report: read each file, compute facts, find, build; then print one report or a row for each.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "analyze/facts.h"
 #include "cli/options.h"
@@ -41,7 +42,10 @@ void add_options(CLI::App& app, Request& request) {
   app.add_option("--top", request.top, "rows of the tables of kernels and operators (5; 0: no tables)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
   app.add_option("--peak-flops", request.peak_flops_per_s, "peak FLOP/s of the device, for MFU: 989e12")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) {
+        const double value = std::strtod(text.c_str(), nullptr);
+        return std::isfinite(value) && value > 0 ? "" : "must be a number above 0, such as 989e12";
+      });
   app.add_option("--finding", request.finding, "show this finding with its evidence on the timeline")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
   add_style_options(app, request.style);
@@ -54,6 +58,7 @@ ReportOptions report_options(const Request& request, const Style& style) {
   options.asked = {request.trace.steps_name, request.trace.window == "all", request.trace.device, request.trace.rank};
   // The tables cost a pass of their own: JSON has them on request, and the view of one finding needs none.
   options.top_count = request.top.value_or(request.json || request.finding ? 0 : kDefaultTop);
+  options.tables_when_withheld = request.top.has_value();
   if (request.finding) options.finding = *request.finding - 1;
   options.excerpt_cell_count = excerpt_cell_count(style);
   return options;

@@ -122,7 +122,8 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.what_ifs = facts.what_ifs;
   report.verdict = clean_text(verdict);
   report.findings = clean_findings(std::move(findings));
-  if (options.top_count > 0) report.tables = build_tables(trace, facts, options.top_count);
+  const bool wants_tables = options.top_count > 0 && (report.has_headline() || options.tables_when_withheld);
+  if (wants_tables) report.tables = build_tables(trace, facts, options.top_count);
   add_excerpts(trace, facts, options, report);
   return report;
 }

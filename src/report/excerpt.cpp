@@ -165,9 +165,10 @@ class ExcerptBuilder {
   std::size_t cell_count_;
 };
 
-// A quarter of its length on both sides, so that what led to it and what followed can be seen.
-Interval widen(Interval evidence) {
-  const DurationNs margin_ns = std::max<DurationNs>(evidence.length_ns() / 4, 1000);
+// What led to it and what followed: as much again on both sides of a short piece, a quarter of a long one.
+Interval widen(Interval evidence, DurationNs step_ns) {
+  const bool is_short = evidence.length_ns() < step_ns / 4;
+  const DurationNs margin_ns = std::max<DurationNs>(is_short ? evidence.length_ns() : evidence.length_ns() / 4, 1000);
   return {evidence.start_ns - margin_ns, evidence.end_ns + margin_ns};
 }
 
@@ -184,7 +185,7 @@ void set_origin(const Facts& facts, Excerpt& excerpt) {
 Excerpt build_excerpt(const Trace& trace, const Facts& facts, Interval evidence, std::size_t cell_count) {
   Excerpt excerpt;
   excerpt.evidence = evidence;
-  excerpt.shown = widen(evidence);
+  excerpt.shown = widen(evidence, facts.steps.median_ns.value_or(facts.steps.window.length_ns()));
   set_origin(facts, excerpt);
   const ExcerptBuilder builder(trace, facts, excerpt.shown, std::max<std::size_t>(cell_count, 1));
   std::size_t threads = 0;

@@ -96,6 +96,17 @@ std::string without_return_type(std::string text) {
   return text;
 }
 
+// The base name whole and of the arguments what fits: kernels often differ in nothing else.
+std::string cut_arguments(const std::string& name, std::size_t width) {
+  const std::size_t open = name.find('<'), close = name.rfind('>');
+  if (open == std::string::npos || close == std::string::npos || close < open) return shorten_middle(name, width);
+  const std::string_view base = std::string_view(name).substr(0, open);
+  const std::size_t used = display_width(base) + 2;
+  if (used + 1 > width) return shorten_middle(base, width);
+  const std::string_view arguments = std::string_view(name).substr(open + 1, close - open - 1);
+  return std::string(base) + '<' + shorten_end(arguments, width - used) + '>';
+}
+
 std::string tidy(std::string_view name) {
   std::string text(name);
   if (text.starts_with("_Z")) text = read_mangled(text);
@@ -118,12 +129,7 @@ std::string fold_kernel_name(std::string_view name, std::size_t width) {
     std::string folded = fold_templates(whole, keep);
     if (display_width(folded) <= width) return folded;
   }
-  const std::string bare = fold_templates(whole, 0);
-  const std::string arguments = fold_templates(whole, 1);
-  const std::size_t bare_width = display_width(bare);
-  // Room for at least 12 columns of arguments: kernels often differ in nothing else.
-  constexpr std::size_t kLeastArguments = 12;
-  return shorten_middle(bare_width + kLeastArguments <= width ? arguments : bare, width);
+  return cut_arguments(fold_templates(whole, 1), width);
 }
 
 }  // namespace stepscope

@@ -19,7 +19,7 @@ TEST(KernelName, DropsReturnTypeNamespacesAndParameters) {
 
 TEST(KernelName, FoldsTemplatesUntilItFits) {
   EXPECT_EQ(fold_kernel_name(kElementwise, 70), "vectorized_elementwise_kernel<4, CUDAFunctor_add<…>, array<…> >");
-  EXPECT_EQ(fold_kernel_name(kElementwise, 36), "vectorized_elementwise_kernel<…>");
+  EXPECT_EQ(fold_kernel_name(kElementwise, 36), "vectorized_elementwise_kernel<4, C…>");
 }
 
 TEST(KernelName, KeepsShortNamesAndCopies) {

@@ -26,7 +26,8 @@ DurationFormat DurationFormat::pick(DurationNs typical_ns, DurationNs spread_ns)
   } else {
     return {1, "ns", 0};
   }
-  format.decimals = std::max(0, 3 - digits_before_point(size / format.ns_per_unit));
+  const bool is_step_like = size >= 1e6;  // 130.1 ms and 126.3 ms are to be told apart
+  format.decimals = std::max(is_step_like ? 1 : 0, 3 - digits_before_point(size / format.ns_per_unit));
   const double spread = std::abs(static_cast<double>(spread_ns)) / format.ns_per_unit;
   if (spread > 0) format.decimals = std::max(format.decimals, -static_cast<int>(std::floor(std::log10(spread))));
   // More than 3 decimals of a millisecond say nothing that a clock knows.

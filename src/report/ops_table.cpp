@@ -88,7 +88,7 @@ std::string bytes_text(std::int64_t bytes) { return bytes == 0 ? "0" : show_byte
 // The first five fit 80 columns beside a name; wider screens get more.
 constexpr TextColumn kColumns[] = {
     {"GPU self ms", 12, [](const AverageRow& r, const Averages&) { return ms_text(r.self_device_time_total_ns); }},
-    {"", 8,
+    {"share", 8,
      [](const AverageRow& r, const Averages& a) {
        return r.is_user_annotation ? std::string("-")
                                    : share_text(r.self_device_time_total_ns, a.self_device_time_total_ns);
@@ -136,10 +136,10 @@ std::string write_ops_text(const OpsTable& table, const Style& style) {
     line.pad_to(name_column);
     page.add(line.add(shown_name(row, style.width - std::min(style.width - 8, line.width()))));
   }
-  page.add(page.line().add(
+  page.paragraph(
       fmt::format("self CPU time {} ms, self GPU time {} ms in all rows",
                   ms_text(table.averages.self_cpu_time_total_ns), ms_text(table.averages.self_device_time_total_ns)),
-      Ink::kDim));
+      0, Ink::kDim);
   return page.text();
 }
 

@@ -93,12 +93,20 @@ void Page::add(const Line& line) {
   lines_.push_back(std::move(text));
 }
 
+void Page::append(const Page& other) { lines_.insert(lines_.end(), other.lines_.begin(), other.lines_.end()); }
+
 void Page::blank() { lines_.emplace_back(); }
 
+std::size_t Page::room_for(std::string_view text, std::size_t indent, std::size_t hanging) const {
+  constexpr std::size_t kLeast = 10;  // however narrow the page
+  const std::size_t whole = style_->width > indent + kLeast ? style_->width - indent : kLeast;
+  if (display_width(text) <= whole || whole <= hanging + kLeast) return whole;
+  return whole - hanging;
+}
+
 void Page::paragraph(std::string_view text, std::size_t indent, Ink ink, std::size_t hanging) {
-  const std::size_t room = style_->width > indent + hanging + 10 ? style_->width - indent - hanging : 10;
   bool first = true;
-  for (const std::string& piece : wrap_text(text, room)) {
+  for (const std::string& piece : wrap_text(text, room_for(text, indent, hanging))) {
     Line next = line();
     next.pad_to(first ? indent : indent + hanging).add(piece, ink);
     add(next);
@@ -107,7 +115,7 @@ void Page::paragraph(std::string_view text, std::size_t indent, Ink ink, std::si
 }
 
 void Page::paragraph_cut(std::string_view text, std::size_t indent, std::size_t most_lines, std::size_t hanging) {
-  const std::size_t room = style_->width > indent + hanging + 10 ? style_->width - indent - hanging : 10;
+  const std::size_t room = room_for(text, indent, hanging);
   std::vector<std::string> pieces = wrap_text(text, room);
   if (pieces.size() > most_lines) {
     pieces.resize(most_lines);

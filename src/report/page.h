@@ -46,6 +46,7 @@ class Page {
   [[nodiscard]] Line line() const { return Line(*style_); }
   void add(const Line& line);
   void blank();
+  void append(const Page& other);  // all lines of a page of the same style
   // Wrapped to the width; further lines stand under `hanging` more columns than the first.
   void paragraph(std::string_view text, std::size_t indent, Ink ink = Ink::kPlain, std::size_t hanging = 0);
   // The same, at most `most_lines`; the last ends with "…" when there is more.
@@ -55,6 +56,9 @@ class Page {
   [[nodiscard]] std::string text() const;
 
  private:
+  // Columns of a line: less the hanging indent only when there will be more than one.
+  [[nodiscard]] std::size_t room_for(std::string_view text, std::size_t indent, std::size_t hanging) const;
+
   const Style* style_;
   std::vector<std::string> lines_;
 };

@@ -117,6 +117,7 @@ struct UnusableFile {
 
 struct ReportOptions {
   Asked asked;
+  bool tables_when_withheld = false;    // tables although no headline may be shown
   std::size_t top_count = 0;            // rows of each table; 0: no tables
   std::optional<std::size_t> finding;   // index of the finding whose timeline is wanted
   std::size_t excerpt_cell_count = 60;  // its width

@@ -57,33 +57,40 @@ std::string cause_words(const StepRow& row) {
   return fmt::format("{} {}", host_label_words(*row.idle_cause), ms(row.idle_cause_ns));
 }
 
+// Right edges of the number columns; wide screens have three more before the cause.
+constexpr std::size_t kStepEdge = 7, kTimeEdge = 18, kHostEdge = 29, kBusyEdge = 36, kIdleEdge = 46;
+constexpr std::size_t kEventEdge = 58, kCommunicationEdge = 68, kMemoryEdge = 80;
+
+bool is_wide(const Page& page) { return page.style().width >= 110; }
+
 void add_row(const StepRow& row, Page& page) {
   Line line = page.line();
-  const std::string busy =
-      row.gpu_busy_ns && row.duration_ns > 0
-          ? show_percent(static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns))
-          : "-";
-  line.add_right(7, std::to_string(row.number)).add_right(18, ms(row.duration_ns), Ink::kBold);
-  line.add_right(29, ms(row.host_span_ns)).add_right(36, busy).add_right(46, ms(row.idle_ns));
-  line.pad_to(48).add(shorten_end(cause_words(row), 31));
-  if (page.style().width >= 100) {
-    line.add_right(90, show_count(row.gpu_event_count)).add_right(102, ms(row.exposed_communication_ns));
-    if (row.allocated_peak_bytes && page.style().width >= 116)
-      line.add_right(116, show_bytes(*row.allocated_peak_bytes));
+  const bool has_busy = row.gpu_busy_ns && row.duration_ns > 0;
+  const double busy = has_busy ? static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns) : 0;
+  line.add_right(kStepEdge, std::to_string(row.number)).add_right(kTimeEdge, ms(row.duration_ns), Ink::kBold);
+  line.add_right(kHostEdge, ms(row.host_span_ns)).add_right(kBusyEdge, has_busy ? show_percent(busy) : "-");
+  line.add_right(kIdleEdge, ms(row.idle_ns));
+  if (is_wide(page)) {
+    line.add_right(kEventEdge, show_count(row.gpu_event_count));
+    line.add_right(kCommunicationEdge, ms(row.exposed_communication_ns));
+    line.add_right(kMemoryEdge, row.allocated_peak_bytes ? show_bytes(*row.allocated_peak_bytes) : "-");
   }
-  page.add(line);
+  const std::size_t cause = line.width() + 2;
+  page.add(
+      line.pad_to(cause).add(shorten_end(cause_words(row), page.style().width - std::min(page.style().width, cause))));
 }
 
 void add_head(Page& page) {
   Line head = page.line();
-  head.add_right(7, "step", Ink::kDim).add_right(18, "ms", Ink::kDim).add_right(29, "host ms", Ink::kDim);
-  head.add_right(36, "busy", Ink::kDim).add_right(46, "idle ms", Ink::kDim);
-  head.pad_to(48).add("largest cause of idle, ms", Ink::kDim);
-  if (page.style().width >= 100) {
-    head.add_right(90, "GPU events", Ink::kDim).add_right(102, "comm. ms", Ink::kDim);
-    if (page.style().width >= 116) head.add_right(116, "memory", Ink::kDim);
+  head.add_right(kStepEdge, "step", Ink::kDim).add_right(kTimeEdge, "ms", Ink::kDim);
+  head.add_right(kHostEdge, "host ms", Ink::kDim).add_right(kBusyEdge, "busy", Ink::kDim);
+  head.add_right(kIdleEdge, "idle ms", Ink::kDim);
+  if (is_wide(page)) {
+    head.add_right(kEventEdge, "GPU events", Ink::kDim).add_right(kCommunicationEdge, "comm. ms", Ink::kDim);
+    head.add_right(kMemoryEdge, "memory", Ink::kDim);
   }
-  page.add(head);
+  const std::size_t cause = head.width() + 2;
+  page.add(head.pad_to(cause).add(is_wide(page) ? "largest cause of idle, ms" : "idle, ms", Ink::kDim));
 }
 
 }  // namespace

@@ -43,29 +43,40 @@ std::vector<Part> idle_parts(const DeviceReport& device, std::int64_t divisor) {
   return sorted(std::move(parts));
 }
 
-// "busy 42.9: matmul 24.1  attention 7.9  other 10.9", as many parts as one line holds, the rest summed.
-void add_parts(std::string_view label, DurationNs total_ns, const std::vector<Part>& parts,
-               const DurationFormat& format, Page& page) {
-  std::string text = fmt::format("{} {}: ", label, format.number(total_ns));
-  const std::string zero = format.number(0);
-  const std::size_t room = page.style().width - kTextColumn;
+// Parts until what remains is under a twentieth of the whole, at most so many; the remainder is the last part.
+std::vector<Part> with_rest(std::vector<Part> parts, std::size_t most) {
   DurationNs rest_ns = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) rest_ns += parts[i].length_ns;
-  bool first = true;
-  for (const Part& part : parts) {
-    const std::string number = format.number(part.length_ns);
-    if (number == zero) break;
-    const std::string piece = fmt::format("{}{} {}", first ? "" : "  ", part.words, number);
-    const std::string tail = fmt::format("  rest {}", format.number(rest_ns - part.length_ns));
-    const bool is_last = &part == &parts.back() || rest_ns - part.length_ns < 1;
-    if (display_width(text) + display_width(piece) + (is_last ? 0 : display_width(tail)) > room) break;
-    text += piece;
-    rest_ns -= part.length_ns;
-    first = false;
+  for (const Part& part : parts) rest_ns += part.length_ns;
+  const DurationNs least_rest_ns = rest_ns / 20;
+  std::size_t shown = 0;
+  while (shown < parts.size() && shown < most && (shown == 0 || rest_ns > least_rest_ns)) {
+    rest_ns -= parts[shown++].length_ns;
   }
-  if (!first && format.number(rest_ns) != zero) text += fmt::format("  rest {}", format.number(rest_ns));
-  Line line = page.line();
-  page.add(line.pad_to(kTextColumn).add(shorten_end(text, room)));
+  parts.resize(shown);
+  if (rest_ns > 0) parts.push_back({"rest", rest_ns});
+  return parts;
+}
+
+// "busy 42.9: matmul 24.1, attention 7.9, rest 10.9"
+std::string parts_text(std::string_view label, DurationNs total_ns, const std::vector<Part>& parts, std::size_t most,
+                       const DurationFormat& format) {
+  const std::string zero = format.number(0);
+  std::string text;
+  for (const Part& part : with_rest(parts, most)) {
+    const std::string number = format.number(part.length_ns);
+    if (number != zero) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", part.words, number);
+  }
+  return fmt::format("{} {}{}", label, format.number(total_ns), text);
+}
+
+void add_parts(std::string_view label, DurationNs total_ns, const std::vector<Part>& parts,
+               const DurationFormat& format, bool brief, Page& page) {
+  std::size_t most = 6;  // fit two lines; the kinds behind them hardly ever matter
+  std::string text = parts_text(label, total_ns, parts, most, format);
+  while (brief && most > 1 && display_width(text) > page.style().width - kTextColumn) {
+    text = parts_text(label, total_ns, parts, --most, format);
+  }
+  page.paragraph(text, kTextColumn, Ink::kPlain, 5);
 }
 
 struct Segment {
@@ -105,18 +116,19 @@ void add_exposed(const DeviceBusy& busy, std::int64_t divisor, const DurationFor
   std::string text;
   const DurationNs least_ns = busy.window_ns / 100;
   if (busy.exposed_communication_ns > least_ns) {
-    text += fmt::format("▓ communication with no compute under it {}  ",
+    text += fmt::format("▓ communication with no compute under it {}",
                         format.number(busy.exposed_communication_ns / divisor));
   }
   if (busy.exposed_copy_ns > least_ns) {
-    text += fmt::format("▒ copies {}", format.number(busy.exposed_copy_ns / divisor));
+    text += fmt::format("{}▒ copies with no kernel under them {}", text.empty() ? "" : ", ",
+                        format.number(busy.exposed_copy_ns / divisor));
   }
   if (!text.empty()) page.paragraph(text, kTextColumn);
 }
 
 }  // namespace
 
-void add_step_bar(const Report& report, Page& page) {
+void add_step_bar(const Report& report, bool brief, Page& page) {
   const DeviceReport* device = report.main_device();
   if (device == nullptr || device->busy.window_ns <= 0) return;
   const DeviceBusy& busy = device->busy;
@@ -129,8 +141,8 @@ void add_step_bar(const Report& report, Page& page) {
   line.pad_to(kLabelColumn).add(report.steps.steps.empty() ? "window" : "mean step").pad_to(kTextColumn);
   add_bar(busy, page.style().width - kTextColumn - display_width(length), line);
   page.add(line.add(length));
-  add_parts("busy", busy.gpu_busy_ns / divisor, busy_parts(*device, divisor), format, page);
-  add_parts("idle", busy.idle_ns / divisor, idle_parts(*device, divisor), format, page);
+  add_parts("busy", busy.gpu_busy_ns / divisor, busy_parts(*device, divisor), format, brief, page);
+  add_parts("idle", busy.idle_ns / divisor, idle_parts(*device, divisor), format, brief, page);
   add_exposed(busy, divisor, format, page);
 }
 

@@ -1,6 +1,8 @@
 // What the file holds, what was lost or repaired, and how well the re-simulation knows the recording.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -10,26 +12,32 @@ namespace {
 
 struct LedgerLine {
   std::int64_t count;
-  std::string_view words;
+  const char* one;
+  const char* many;
 };
 
 void add_ledger(const Ledger& ledger, Page& page) {
   std::string text = fmt::format("{}, {}", show_counted(ledger.launch_count, "launch", "launches"),
                                  show_counted(ledger.gpu_event_count, "GPU event"));
   const LedgerLine lines[] = {
-      {ledger.launch_without_gpu_event_count, "launches without a GPU event"},
-      {ledger.unlinked_gpu_event_count, "GPU events without a launch"},
-      {ledger.leading_unlinked_gpu_event_count, "queued before recording began"},
-      {ledger.bad_duration_count, "with an impossible duration, left out"},
-      {ledger.swallowing_duration_count, "durations that swallow later work, ended at the next start"},
-      {ledger.duplicate_gpu_event_count, "duplicates, counted once"},
-      {ledger.negative_latency_count, "start before their launch (clock skew)"},
-      {ledger.outside_window_gpu_event_count, "outside the window of the steps"},
-      {ledger.steps_without_gpu_events_count, "steps without GPU events"}};
+      {ledger.launch_without_gpu_event_count, "launch without a GPU event", "launches without a GPU event"},
+      {ledger.unlinked_gpu_event_count, "GPU event without a launch", "GPU events without a launch"},
+      {ledger.leading_unlinked_gpu_event_count, "was queued before recording began",
+       "were queued before recording began"},
+      {ledger.bad_duration_count, "has an impossible duration and is left out",
+       "have impossible durations and are left out"},
+      {ledger.swallowing_duration_count, "swallows later work and is ended at the next start",
+       "swallow later work and are ended at the next start"},
+      {ledger.duplicate_gpu_event_count, "duplicate, counted once", "duplicates, counted once"},
+      {ledger.negative_latency_count, "starts before its launch (clock skew)",
+       "start before their launch (clock skew)"},
+      {ledger.outside_window_gpu_event_count, "lies outside the window of the steps",
+       "lie outside the window of the steps"},
+      {ledger.steps_without_gpu_events_count, "step has no GPU events", "steps have no GPU events"}};
   bool any = false;
   for (const LedgerLine& line : lines) {
     if (line.count == 0) continue;
-    text += fmt::format("; {} {}", show_count(line.count), line.words);
+    text += "; " + show_counted(line.count, line.one, line.many);
     any = true;
   }
   if (!any) text += ", each linked to the other";
@@ -61,8 +69,8 @@ void add_self_check(const WhatIfs& what_ifs, Page& page) {
   page.paragraph(
       fmt::format(
           "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay stays unexplained.",
-          show_counted(static_cast<std::int64_t>(check.step_count), "step"), show_percent(check.replay_error_ratio),
-          show_duration(check.unexplained_ns)),
+          show_counted(static_cast<std::int64_t>(check.step_count), "step"),
+          show_percent(std::max(check.replay_error_ratio, 0.001)), show_duration(check.unexplained_ns)),
       kLabelColumn, Ink::kPlain, 2);
 }
 
@@ -84,7 +92,7 @@ void add_completeness(const Report& report, Page& page) {
   add_source(report, page);
   add_ledger(report.ledger, page);
   for (const Note& note : report.notes) page.paragraph(note_words(note), kLabelColumn, ink_of(note.severity), 2);
-  add_self_check(report.what_ifs, page);
+  if (report.has_headline()) add_self_check(report.what_ifs, page);
 }
 
 }  // namespace stepscope

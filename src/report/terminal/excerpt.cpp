@@ -127,10 +127,13 @@ void add_evidence_mark(const Excerpt& excerpt, std::size_t cell_count, Page& pag
   page.add(line.add(std::string(to - from, '^'), Ink::kYellow));
 }
 
-void add_legend(const Legend& legend, Page& page) {
-  std::string text;
-  for (const auto& [letter, words] : legend) text += fmt::format("{}{} {}", text.empty() ? "" : "  ", letter, words);
-  if (!text.empty()) page.paragraph(text + "  (small: under half of the cell; . nothing)", kIndentOfExcerpt, Ink::kDim);
+void add_legend(std::string_view of, const Legend& legend, Page& page) {
+  if (legend.empty()) return;
+  std::string text = fmt::format("{}:", of);
+  for (const auto& [letter, words] : legend) {
+    text += fmt::format("{} {} {}", letter == legend.begin()->first ? "" : ",", letter, words);
+  }
+  page.paragraph(text, kIndentOfExcerpt, Ink::kDim, 6);
 }
 
 }  // namespace
@@ -161,10 +164,10 @@ void add_excerpt(const Excerpt& excerpt, Page& page) {
     page.add(line);
   }
   page.blank();
-  if (!host_legend.empty()) page.add(page.line().pad_to(kIndentOfExcerpt).add("host:", Ink::kDim));
-  add_legend(host_legend, page);
-  if (!stream_legend.empty()) page.add(page.line().pad_to(kIndentOfExcerpt).add("GPU:", Ink::kDim));
-  add_legend(stream_legend, page);
+  add_legend("host", host_legend, page);
+  add_legend("GPU", stream_legend, page);
+  page.paragraph("a letter fills its cell, a small one less than half of it; a dot: nothing", kIndentOfExcerpt,
+                 Ink::kDim);
 }
 
 }  // namespace stepscope

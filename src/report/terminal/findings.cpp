@@ -11,6 +11,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kIndent = 5;  // under the finding's id
+constexpr std::size_t kSavingColumn = 29;
 
 Ink ink_of(Severity severity) {
   switch (severity) {
@@ -25,73 +26,99 @@ Ink ink_of(Severity severity) {
 }
 
 Line head_line(std::size_t index, const Finding& finding, const Page& page) {
-  constexpr std::size_t kSavingColumn = 29;
   Line line = page.line();
   line.pad_to(kLabelColumn).add(std::to_string(index + 1)).pad_to(kIndent).add(finding.id, Ink::kBold);
   const std::string saving = saving_words(finding);
   if (!saving.empty()) line.pad_to(kSavingColumn).add(saving);
-  return line.add_right(page.style().width, severity_name(finding.severity), ink_of(finding.severity));
+  return line;
 }
 
-std::string join(const std::vector<std::string>& pieces, std::string_view separator) {
+void add_severity(const Finding& finding, Line& line, Page& page) {
+  page.add(line.add_right(page.style().width, severity_name(finding.severity), ink_of(finding.severity)));
+}
+
+// As many whole pieces of advice as two lines hold, at least the first.
+std::string advice_words(const Finding& finding, std::size_t room) {
   std::string text;
-  for (const std::string& piece : pieces) {
-    if (!text.empty()) text += separator;
-    text += piece;
+  for (const std::string& advice : finding.advice) {
+    const std::string longer = text.empty() ? "Try: " + advice : text + "; " + advice;
+    if (!text.empty() && wrap_text(longer, room).size() > 2) break;
+    text = longer;
   }
   return text;
 }
 
-std::size_t full_line_count(const Finding& finding, const Page& page) {
-  const std::size_t room = page.style().width - kIndent;
-  std::size_t count = 1 + std::min<std::size_t>(2, wrap_text(finding.title, room).size());
-  if (!finding.advice.empty()) {
-    count += std::min<std::size_t>(2, wrap_text("Try: " + join(finding.advice, "; "), room - kIndent).size());
-  }
-  return count;
-}
-
-void add_full(std::size_t index, const Finding& finding, Page& page) {
-  page.add(head_line(index, finding, page));
+// A page of its own, so that its height is known before it is placed.
+Page full_text(std::size_t index, const Finding& finding, const Style& style) {
+  Page page(style);
+  Line line = head_line(index, finding, page);
+  add_severity(finding, line, page);
   page.paragraph_cut(finding.title, kIndent, 2);
-  if (!finding.advice.empty()) page.paragraph_cut("Try: " + join(finding.advice, "; "), kIndent, 2, 5);
+  constexpr std::size_t kHanging = 5;
+  const std::string advice = advice_words(finding, style.width - kIndent - kHanging);
+  if (!advice.empty()) page.paragraph_cut(advice, kIndent, 2, kHanging);
+  return page;
 }
 
-void add_brief(std::size_t index, const Finding& finding, Page& page) { page.add(head_line(index, finding, page)); }
+// One line: what there is room for of the title.
+void add_brief(std::size_t index, const Finding& finding, Page& page) {
+  Line line = head_line(index, finding, page);
+  constexpr std::size_t kSeverityWidth = 13, kLeastTitle = 16, kGap = 2;
+  const std::size_t from = std::max(kSavingColumn, line.width() + kGap);
+  if (from + kLeastTitle + kSeverityWidth < page.style().width) {
+    line.pad_to(from).add(shorten_end(finding.title, page.style().width - kSeverityWidth - from), Ink::kDim);
+  }
+  add_severity(finding, line, page);
+}
 
-std::string closing_words(const Report& report) {
-  const bool any_fault = std::any_of(report.findings.begin(), report.findings.end(),
-                                     [](const Finding& f) { return f.severity == Severity::kFault; });
-  if (report.findings.empty()) return "No findings: nothing that the rules know costs more than 1 % of the step.";
-  return any_fault ? "" : "No faults.";
+void add_proof_command(const Report& report, Page& page) {
+  const std::string which = report.findings.size() == 1 ? "--finding 1" : "--finding N";
+  std::string command = more_command(report, page.style(), which);
+  const std::string_view words = "the proof, on the timeline:  $ ";
+  const std::size_t room = page.style().width - kLabelColumn;
+  if (display_width(words) + display_width(command) > room) command = page.style().program + " report FILE " + which;
+  if (display_width(words) + display_width(command) > room) {
+    page.paragraph("the proof, on the timeline:", kLabelColumn, Ink::kDim);
+    page.paragraph("$ " + command, kLabelColumn);
+    return;
+  }
+  page.add(page.line().pad_to(kLabelColumn).add(words, Ink::kDim).add(command));
 }
 
 }  // namespace
 
-void add_findings(const Report& report, std::size_t line_budget, Page& page) {
+std::size_t add_findings(const Report& report, std::size_t line_budget, Page& page) {
   const auto& findings = report.findings;
-  const std::string closing = closing_words(report);
   const std::size_t end = page.line_count() + line_budget;
-  // Always left free for: the blank before the command, the command, and one line for each finding shown in brief.
-  const std::size_t closing_lines = (closing.empty() ? 0 : 1) + (findings.empty() ? 0 : 2);
   page.blank();
-  bool brief = false;
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    const std::size_t after = findings.size() - i - 1;
-    const std::size_t wanted = full_line_count(findings[i], page) + after + closing_lines;
-    brief = brief || (i > 0 && page.line_count() + wanted > end);
-    if (brief) {
-      add_brief(i, findings[i], page);
-    } else {
-      add_full(i, findings[i], page);
-    }
+  if (findings.empty()) {
+    page.paragraph(report.steps.steps.empty()
+                       ? "No findings; most need to know where a step begins and ends."
+                       : "No findings: nothing that the rules know costs more than 1 % of the step.",
+                   kLabelColumn);
+    return 0;
   }
-  if (!closing.empty()) page.paragraph(closing, kLabelColumn);
-  if (findings.empty()) return;
+  constexpr std::size_t kClosingLines = 2;  // a blank and the command
+  std::size_t in_full = 0;
+  for (; in_full < findings.size(); ++in_full) {
+    const Page text = full_text(in_full, findings[in_full], page.style());
+    const std::size_t after = findings.size() - in_full - 1;
+    if (in_full > 0 && page.line_count() + text.line_count() + after + kClosingLines > end) break;
+    page.append(text);
+  }
+  for (std::size_t i = in_full; i < findings.size(); ++i) add_brief(i, findings[i], page);
   page.blank();
-  const std::string which = findings.size() == 1 ? "--finding 1" : "--finding N";
-  page.paragraph("The proof, on the timeline: " + more_command(report, page.style(), which), kLabelColumn, Ink::kDim,
-                 2);
+  add_proof_command(report, page);
+  return in_full;
+}
+
+void add_more_findings(const Report& report, std::size_t first, Page& page) {
+  if (first >= report.findings.size()) return;
+  page.blank();
+  page.add(page.line().add("Findings, continued", Ink::kBold));
+  for (std::size_t i = first; i < report.findings.size(); ++i) {
+    page.append(full_text(i, report.findings[i], page.style()));
+  }
 }
 
 }  // namespace stepscope

@@ -14,8 +14,8 @@ std::string step_range_words(const Report& report) {
   const Steps& steps = report.steps;
   if (steps.steps.empty()) return report.asked.whole_file_window ? "whole file" : "steps unknown";
   const std::int64_t first = steps.steps.front().number, last = steps.steps.back().number;
-  if (first == last) return fmt::format("step {}", first);
-  return fmt::format("{} steps, {}-{}", show_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
+  if (first == last) return fmt::format("1 step (#{})", first);
+  return fmt::format("{} steps (#{} to #{})", show_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
 }
 
 std::string rank_words(const Report& report) {
@@ -58,12 +58,20 @@ std::optional<Interval> shown_range(const Steps& steps) {
   return range;
 }
 
+std::string range_words(Interval range, const DurationFormat& format) {
+  const std::string low = format.number(range.start_ns), high = format.number(range.end_ns);
+  return low == high ? "(every step)" : fmt::format("({} to {})", low, high);
+}
+
 std::string unprofiled_words(const Report& report, const DurationFormat& format) {
   const auto estimate = report.what_ifs.unprofiled_step();
   if (!estimate) return "";
   DurationFormat rough = format;
   if (rough.decimals > 0 && estimate->mid_ns > 20'000'000) rough.decimals = 0;  // an estimate has no tenths
   if (rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) rough = format;
+  if (rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) {
+    return "without the profiler about " + rough.text(estimate->mid_ns);
+  }
   return fmt::format("without the profiler about {} ({} to {})", rough.number(estimate->mid_ns),
                      rough.number(estimate->low_ns), rough.number(estimate->high_ns));
 }
@@ -88,21 +96,24 @@ void add_step_time(const Report& report, Page& page) {
   Line line = page.line();
   line.pad_to(kLabelColumn).add("step").pad_to(kTextColumn);
   if (!steps.median_ns) {
-    line.add("unknown", Ink::kYellow).add(": nothing in this file marks or repeats a step");
+    line.add("unknown", Ink::kYellow).add(": nothing marks or repeats a step");
     page.add(line);
-    page.paragraph("Call prof.step() in the loop, or name the span that is one step: --steps NAME", kTextColumn);
+    // The verdict may have said what to do already.
+    if (report.verdict.find("prof.step()") == std::string::npos) {
+      page.paragraph("Call prof.step() in the loop, or name the span that is one step: --steps NAME", kTextColumn);
+    }
     return;
   }
   const auto range = shown_range(steps);
   const auto format = DurationFormat::pick(*steps.median_ns, range ? range->length_ns() : 0);
   line.add(format.text(*steps.median_ns), Ink::kBold);
-  if (range) line.add(fmt::format("  ({} to {})", format.number(range->start_ns), format.number(range->end_ns)));
+  if (range) line.add("  " + range_words(*range, format));
   const std::string unprofiled = unprofiled_words(report, format);
   const bool fits = line.width() + 4 + display_width(unprofiled) <= page.style().width;
   if (!unprofiled.empty() && fits) line.pad_to(line.width() + 4).add(unprofiled);
   page.add(line);
-  if (!unprofiled.empty() && !fits) page.paragraph(unprofiled, kTextColumn);
   add_host_lead(report, format, page);
+  if (!unprofiled.empty() && !fits) page.paragraph(unprofiled, kTextColumn);
   if (steps.source == StepSource::kDetectedSpans || steps.source == StepSource::kDetectedKernels) {
     page.paragraph("detected, not marked: " + steps.source_detail + "; --steps NAME decides", kTextColumn, Ink::kDim);
   }
@@ -112,12 +123,14 @@ std::string mfu_words(const Report& report, bool brief) {
   const Efficiency& efficiency = report.efficiency;
   if (!efficiency.mfu_ratio || !efficiency.peak_flops_per_s) return "";
   const std::string peak = show_flops(*efficiency.peak_flops_per_s);
-  const std::string mfu = show_decimal(*efficiency.mfu_ratio * 100, 1);
+  // 0.0 would read as nothing at all.
+  const double percent = *efficiency.mfu_ratio * 100;
+  const std::string mfu = percent < 0.05 ? "under 0.1" : show_decimal(percent, 1);
   if (brief) return fmt::format("MFU {} % of {} {}; well-tuned: 40-60 %", mfu, peak, efficiency.peak_dtype);
   return fmt::format("MFU {} % of {} ({}, dense); well-tuned runs: 40-60 %", mfu, peak, efficiency.peak_dtype);
 }
 
-void add_busy(const Report& report, Page& page) {
+void add_busy(const Report& report, bool brief, Page& page) {
   Line line = page.line();
   line.pad_to(kLabelColumn).add("GPU busy").pad_to(kTextColumn);
   const DeviceReport* device = report.main_device();
@@ -138,7 +151,12 @@ void add_busy(const Report& report, Page& page) {
   page.add(line);
   if (!mfu.empty() && !fits) page.paragraph(mfu, kTextColumn);
   if (mfu.empty() && !report.efficiency.not_available.empty()) {
-    page.paragraph("MFU not available: " + clean_text(report.efficiency.not_available), kTextColumn, Ink::kDim);
+    const std::string reason = "MFU not available: " + clean_text(report.efficiency.not_available);
+    if (brief) {
+      page.paragraph_cut(reason, kTextColumn, 1);
+    } else {
+      page.paragraph(reason, kTextColumn, Ink::kDim);
+    }
   }
 }
 
@@ -161,12 +179,12 @@ void add_title(const Report& report, Page& page) {
 
 }  // namespace
 
-void add_headline(const Report& report, Page& page) {
+void add_headline(const Report& report, bool brief, Page& page) {
   add_title(report, page);
   page.blank();
   if (!report.has_headline()) return;
   add_step_time(report, page);
-  add_busy(report, page);
+  add_busy(report, brief, page);
 }
 
 void add_withheld(const Report& report, Page& page) {
@@ -174,11 +192,11 @@ void add_withheld(const Report& report, Page& page) {
   page.blank();
   const Ledger& ledger = report.ledger;
   page.paragraph(
-      fmt::format("What can be said: {}, {} ({} without a launch), {} in the file{}.",
+      fmt::format("What can be said: the file holds {}, {} ({} without a launch) and {}{}.",
                   show_counted(ledger.launch_count, "launch", "launches"),
                   show_counted(ledger.gpu_event_count, "GPU event"), show_count(ledger.unlinked_gpu_event_count),
                   show_counted(static_cast<std::int64_t>(report.steps.steps.size()), "whole step"),
-                  report.steps.left_out.empty() ? "" : ", one or more cut off"),
+                  report.steps.left_out.empty() ? "" : ", others are cut off"),
       kLabelColumn);
 }
 

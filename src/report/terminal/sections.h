@@ -11,12 +11,14 @@ namespace stepscope {
 inline constexpr std::size_t kLabelColumn = 2;
 inline constexpr std::size_t kTextColumn = 12;
 
-void add_headline(const Report& report, Page& page);  // what was recorded, step time, busy, MFU
-void add_withheld(const Report& report, Page& page);  // instead of it, when the data cannot carry one
+// `brief` takes fewer lines, for a first screen that would be too long.
+void add_headline(const Report& report, bool brief, Page& page);  // what was recorded, step time, busy, MFU
+void add_withheld(const Report& report, Page& page);              // instead of it, when the data cannot carry one
 void add_verdict(const Report& report, Page& page);
-void add_step_bar(const Report& report, Page& page);
-// As many findings in full as `line_budget` allows, at least one; the others in a line each.
-void add_findings(const Report& report, std::size_t line_budget, Page& page);
+void add_step_bar(const Report& report, bool brief, Page& page);
+// As many findings in full as `line_budget` allows, at least one; the others in a line each. Returns how many in full.
+std::size_t add_findings(const Report& report, std::size_t line_budget, Page& page);
+void add_more_findings(const Report& report, std::size_t first, Page& page);  // the others in full
 
 void add_tables(const Report& report, Page& page);
 void add_memory(const Report& report, Page& page);

@@ -26,7 +26,7 @@ std::string left_out_words(const Steps& steps) {
 std::string few_steps_words(const Steps& steps, const DurationFormat& format) {
   std::string text;
   for (const Step& step : steps.steps) {
-    text += fmt::format("{}#{} {}", text.empty() ? "" : "  ", step.number, format.number(step.duration_ns()));
+    text += fmt::format("{}#{} {}", text.empty() ? "" : ", ", step.number, format.number(step.duration_ns()));
   }
   return text + " " + format.unit;
 }

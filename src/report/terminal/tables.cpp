@@ -14,28 +14,36 @@ namespace {
 // Right edges of the number columns.
 constexpr std::size_t kTimeEdge = 10, kShareEdge = 17, kCountEdge = 25, kMeanEdge = 35, kNameColumn = 38;
 
-std::string per_step_words(const Report& report) { return report.steps.steps.empty() ? "in the window" : "a step"; }
+std::string per_step_words(const Report& report) { return report.steps.steps.empty() ? "in the window" : "per step"; }
+
+// The tables sum durations as recorded, as torch does; where some cannot be true, that has to be said.
+std::string recorded_words(const Report& report) {
+  return report.ledger.swallowing_duration_count > 0 ? ", durations as recorded" : "";
+}
 
 // "48" or "0.3": calls a step, without a false ".0".
 std::string per_step_count(std::int64_t count, std::int64_t divisor) {
   if (count % divisor == 0) return show_count(count / divisor);
   const double mean = static_cast<double>(count) / static_cast<double>(divisor);
+  if (mean < 0.05) return "<0.1";
   return mean < 100 ? show_decimal(mean, 1) : show_count(static_cast<std::int64_t>(mean + 0.5));
+}
+
+std::string mean_words(double mean_us) {
+  return mean_us < 1000 ? show_decimal(mean_us, 1) : show_count(static_cast<std::int64_t>(mean_us + 0.5));
 }
 
 double share(DurationNs part_ns, DurationNs total_ns) {
   return total_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(total_ns) : 0;
 }
 
-void add_header(const Report& report, std::string_view title, std::size_t shown, std::size_t all, Page& page) {
+void add_header(std::string_view title, std::size_t shown, std::size_t all, Page& page) {
   page.blank();
   Line line = page.line();
   line.add(title, Ink::kBold);
   if (shown < all) {
-    const std::string hint = page.style().width >= 100 ? "   more: --top N" : "  (--top N)";
-    line.add(fmt::format(", {} of {}{}", shown, show_count(static_cast<std::int64_t>(all)), hint), Ink::kDim);
+    line.add(fmt::format(": {} of {} (--top N)", shown, show_count(static_cast<std::int64_t>(all))), Ink::kDim);
   }
-  (void)report;
   page.add(line);
 }
 
@@ -45,15 +53,21 @@ std::string kind_words(const KernelRow& row) {
   return words;
 }
 
+// Only wide screens have room for the kind; the name tells it to who knows kernels.
+std::size_t kind_width(const Page& page) { return page.style().width >= 100 ? 25 : 0; }
+
 void add_kernels(const Report& report, const Tables& tables, Page& page) {
-  add_header(report, "Kernels by time, " + per_step_words(report), tables.kernels.size(), tables.kernel_count, page);
+  add_header("Kernels by time " + per_step_words(report) + recorded_words(report), tables.kernels.size(),
+             tables.kernel_count, page);
   if (tables.kernels.empty()) return;
   const std::int64_t divisor = report.step_divisor();
   const auto format = DurationFormat::pick(tables.kernels.front().total_ns / divisor);
   Line head = page.line();
   head.add_right(kTimeEdge, format.unit, Ink::kDim).add_right(kShareEdge, "share", Ink::kDim);
   head.add_right(kCountEdge, "calls", Ink::kDim).add_right(kMeanEdge, "us each", Ink::kDim);
-  page.add(head.pad_to(kNameColumn).add("kernel (TC: tensor cores)", Ink::kDim));
+  head.pad_to(kNameColumn);
+  if (kind_width(page) > 0) head.add(pad_right("kind (TC: tensor cores)", kind_width(page)), Ink::kDim);
+  page.add(head.add("kernel", Ink::kDim));
   for (const KernelRow& row : tables.kernels) {
     Line line = page.line();
     line.add_right(kTimeEdge, format.number(row.total_ns / divisor));
@@ -61,10 +75,10 @@ void add_kernels(const Report& report, const Tables& tables, Page& page) {
     line.add_right(kCountEdge, per_step_count(row.count, divisor));
     const double mean_us =
         static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::int64_t>(1, row.count)) / 1e3;
-    line.add_right(kMeanEdge, show_decimal(mean_us, 1)).pad_to(kNameColumn);
+    line.add_right(kMeanEdge, mean_words(mean_us)).pad_to(kNameColumn);
     const std::string kind = kind_words(row);
     const std::size_t room = page.style().width - kNameColumn;
-    const std::size_t kind_room = page.style().width >= 100 ? 18 : 0;  // the name tells the kind to who knows it
+    const std::size_t kind_room = kind_width(page);
     if (kind_room > 0) line.add(pad_right(kind, kind_room), Ink::kCyan);
     page.add(line.add(fold_kernel_name(row.name, room - kind_room)));
   }
@@ -72,14 +86,14 @@ void add_kernels(const Report& report, const Tables& tables, Page& page) {
 
 void add_operator_rows(const Report& report, std::string_view title, const std::vector<OperatorRow>& rows,
                        const Tables& tables, DurationNs OperatorRow::*time_ns, DurationNs total_ns, Page& page) {
-  add_header(report, title, rows.size(), tables.operator_count, page);
+  add_header(title, rows.size(), tables.operator_count, page);
   if (rows.empty()) return;
   const std::int64_t divisor = report.step_divisor();
   const auto format = DurationFormat::pick(rows.front().*time_ns / divisor);
   Line head = page.line();
   head.add_right(kTimeEdge, format.unit, Ink::kDim).add_right(kShareEdge, "share", Ink::kDim);
   head.add_right(kCountEdge, "calls", Ink::kDim).add_right(kMeanEdge, "us each", Ink::kDim);
-  page.add(head.pad_to(kNameColumn).add("operator or call", Ink::kDim));
+  page.add(head.pad_to(kNameColumn).add("operator, span or call", Ink::kDim));
   for (const OperatorRow& row : rows) {
     Line line = page.line();
     line.add_right(kTimeEdge, format.number(row.*time_ns / divisor));
@@ -87,7 +101,7 @@ void add_operator_rows(const Report& report, std::string_view title, const std::
     line.add_right(kCountEdge, per_step_count(row.count, divisor));
     const double mean_us =
         static_cast<double>(row.*time_ns) / static_cast<double>(std::max<std::int64_t>(1, row.count)) / 1e3;
-    line.add_right(kMeanEdge, show_decimal(mean_us, 1)).pad_to(kNameColumn);
+    line.add_right(kMeanEdge, mean_words(mean_us)).pad_to(kNameColumn);
     page.add(line.add(shorten_middle(row.name, page.style().width - kNameColumn)));
   }
 }
@@ -100,11 +114,11 @@ void add_tables(const Report& report, Page& page) {
   const std::string per = per_step_words(report);
   if (!tables.kernels.empty()) add_kernels(report, tables, page);
   if (!tables.operators_by_device.empty()) {
-    add_operator_rows(report, "Operators by own GPU time, " + per, tables.operators_by_device, tables,
+    add_operator_rows(report, "Operators by own GPU time " + per, tables.operators_by_device, tables,
                       &OperatorRow::self_device_ns, tables.operator_device_total_ns, page);
   }
   if (!tables.operators_by_cpu.empty()) {
-    add_operator_rows(report, "Operators by own CPU time, " + per, tables.operators_by_cpu, tables,
+    add_operator_rows(report, "Operators by own CPU time " + per, tables.operators_by_cpu, tables,
                       &OperatorRow::self_cpu_ns, tables.operator_cpu_total_ns, page);
   }
 }

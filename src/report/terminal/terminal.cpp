@@ -9,19 +9,29 @@ namespace {
 // A terminal of 24 lines shows the answer without scrolling.
 constexpr std::size_t kFirstScreenLines = 24;
 
-}  // namespace
-
-std::string write_terminal(const Report& report, const Style& style) {
-  Page page(style);
-  add_headline(report, page);
+// How many findings stand in it in full.
+std::size_t add_first_screen(const Report& report, bool brief, Page& page) {
+  add_headline(report, brief, page);
   if (report.has_headline()) {
     add_verdict(report, page);
-    add_step_bar(report, page);
+    add_step_bar(report, brief, page);
   } else {
     add_withheld(report, page);
   }
   const std::size_t used = page.line_count();
-  add_findings(report, used < kFirstScreenLines ? kFirstScreenLines - used : 0, page);
+  return add_findings(report, used < kFirstScreenLines ? kFirstScreenLines - used : 0, page);
+}
+
+}  // namespace
+
+std::string write_terminal(const Report& report, const Style& style) {
+  Page page(style);
+  std::size_t in_full = add_first_screen(report, false, page);
+  if (page.line_count() > kFirstScreenLines) {
+    page = Page(style);
+    in_full = add_first_screen(report, true, page);
+  }
+  add_more_findings(report, in_full, page);
   add_tables(report, page);
   add_memory(report, page);
   add_steps(report, page);
