@@ -1,8 +1,10 @@
 // stepscope report: read each file, compute facts, find, build; then print one report or a row for each.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 
 #include "analyze/facts.h"
 #include "cli/options.h"
@@ -64,53 +66,98 @@ ReportOptions report_options(const Request& request, const Style& style) {
   return options;
 }
 
-Report analyse(const Trace& trace, const Request& request, const ReportOptions& options) {
-  FactOptions fact_options;
-  fact_options.steps.span_name = request.trace.steps_name;
-  fact_options.whole_file_window = request.trace.window == "all";
-  fact_options.device_number = request.trace.device;
-  fact_options.peak_flops_per_s = request.peak_flops_per_s;
-  const Facts facts = compute_facts(trace, fact_options);
-  const RuleInput input{trace, facts};
-  std::vector<Finding> findings = find_all(input);
-  std::string verdict = write_verdict(input, findings);
-  return build_report(trace, facts, std::move(findings), std::move(verdict), options);
+FactOptions fact_options(const Request& request) {
+  FactOptions options;
+  options.steps.span_name = request.trace.steps_name;
+  options.whole_file_window = request.trace.window == "all";
+  options.device_number = request.trace.device;
+  options.peak_flops_per_s = request.peak_flops_per_s;
+  return options;
 }
 
-// All recordings of all files, one in memory at a time.
+// A recording with its facts, kept while several ranks are looked at together.
+struct Recording {
+  Trace trace;
+  Facts facts;
+};
+
+// All recordings of all files.
 struct Gathered {
   std::vector<Report> reports;
   std::vector<UnusableFile> unusable;
   std::vector<std::int64_t> ranks_seen;
   std::string wrong;  // what was asked does not fit; empty if it does
+  // In the order of `reports`; empty when they are one, or too large to be kept together.
+  std::vector<std::unique_ptr<Recording>> kept;
+  std::uint64_t kept_text_bytes = 0;
+  bool keep = true;
 };
+
+// A trace takes half a byte for each byte of JSON and its facts a third: what fits half of the machine is kept.
+std::uint64_t most_text_bytes_kept() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return std::uint64_t{4} << 30;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 2;
+}
+
+void add_recording(Trace trace, const Request& request, const ReportOptions& options, Gathered& gathered) {
+  auto recording = std::make_unique<Recording>();
+  recording->trace = std::move(trace);
+  recording->facts = compute_facts(recording->trace, fact_options(request));
+  const RuleInput input{recording->trace, recording->facts};
+  std::vector<Finding> findings = find_all(input);
+  std::string verdict = write_verdict(input, findings);
+  gathered.reports.push_back(
+      build_report(recording->trace, recording->facts, std::move(findings), std::move(verdict), options));
+  gathered.kept_text_bytes += recording->trace.info.text_bytes;
+  gathered.keep = gathered.keep && gathered.kept_text_bytes <= most_text_bytes_kept();
+  if (gathered.keep) {
+    gathered.kept.push_back(std::move(recording));
+  } else {
+    gathered.kept.clear();
+  }
+}
+
+void add_file(const std::string& path, const Request& request, const ReportOptions& options, Gathered& gathered) {
+  auto read = read_file(path, request.trace.threads);
+  if (!read) {
+    gathered.unusable.push_back({path, read.error()});
+    return;
+  }
+  for (Trace& trace : *read) {
+    if (trace.info.rank) gathered.ranks_seen.push_back(*trace.info.rank);
+    if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
+    const std::string wrong = check_asked(trace, request.trace);
+    if (!wrong.empty()) {
+      gathered.wrong = path + ": " + wrong;
+      return;
+    }
+    add_recording(std::move(trace), request, options, gathered);
+  }
+}
 
 Gathered gather(const Request& request, const ReportOptions& options) {
   Gathered gathered;
   for (const std::string& path : request.files) {
-    auto read = read_file(path, request.trace.threads);
-    if (!read) {
-      gathered.unusable.push_back({path, read.error()});
-      continue;
-    }
-    for (Trace& trace : *read) {
-      if (trace.info.rank) gathered.ranks_seen.push_back(*trace.info.rank);
-      if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
-      gathered.wrong = check_asked(trace, request.trace);
-      if (!gathered.wrong.empty()) {
-        gathered.wrong = path + ": " + gathered.wrong;
-        return gathered;
-      }
-      gathered.reports.push_back(analyse(trace, request, options));
-      trace = Trace();
-    }
+    add_file(path, request, options, gathered);
+    if (!gathered.wrong.empty()) return gathered;
   }
   if (request.trace.rank && gathered.reports.empty() && gathered.unusable.size() < request.files.size()) {
-    gathered.wrong = fmt::format(
-        "no rank {}; {}", *request.trace.rank,
-        gathered.ranks_seen.empty() ? "no file names its rank" : "there are: " + list_numbers(gathered.ranks_seen));
+    const std::string present =
+        gathered.ranks_seen.empty() ? "no file names its rank" : "there are: " + list_numbers(gathered.ranks_seen);
+    gathered.wrong = fmt::format("no rank {}; {}", *request.trace.rank, present);
   }
   return gathered;
+}
+
+std::optional<JointFindings> find_together(const Gathered& gathered) {
+  if (gathered.kept.size() != gathered.reports.size() || !are_ranks_of_one_run(gathered.reports)) return std::nullopt;
+  std::vector<RuleInput> inputs;
+  for (const auto& recording : gathered.kept) inputs.push_back({recording->trace, recording->facts});
+  JointFindings joint;
+  joint.findings = find_over_ranks(inputs);
+  joint.verdict = write_ranks_verdict(inputs, joint.findings);
+  return joint;
 }
 
 int exit_code_of(ReportStatus status) {
@@ -166,7 +213,9 @@ int run_report(const Arguments& arguments, Console& console) {
   }
   const bool is_single = gathered.reports.size() + gathered.unusable.size() == 1;
   if (!is_single) {
-    return print_all(join_reports(std::move(gathered.reports), std::move(gathered.unusable)), request, style, console);
+    auto joint = find_together(gathered);
+    return print_all(join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(joint)), request,
+                     style, console);
   }
   if (!gathered.unusable.empty()) return print_unusable(gathered.unusable.front(), request.json, console);
   return print_one(gathered.reports.front(), request, style, console);

@@ -56,12 +56,7 @@ std::vector<DeviceReport> build_devices(const Trace& trace, const Facts& facts) 
 }
 
 std::vector<Finding> clean_findings(std::vector<Finding> findings) {
-  for (Finding& finding : findings) {
-    finding.title = clean_text(finding.title);
-    finding.gain = clean_text(finding.gain);
-    for (Evidence& evidence : finding.evidence) evidence.text = clean_text(evidence.text);
-    for (std::string& advice : finding.advice) advice = clean_text(advice);
-  }
+  for (Finding& finding : findings) finding = clean_finding(std::move(finding));
   return findings;
 }
 
@@ -91,6 +86,14 @@ std::string_view report_status_name(ReportStatus status) {
       return "unusable";
   }
   return "";
+}
+
+Finding clean_finding(Finding finding) {
+  finding.title = clean_text(finding.title);
+  finding.gain = clean_text(finding.gain);
+  for (Evidence& evidence : finding.evidence) evidence.text = clean_text(evidence.text);
+  for (std::string& advice : finding.advice) advice = clean_text(advice);
+  return finding;
 }
 
 const DeviceReport* Report::main_device() const {

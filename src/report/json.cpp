@@ -100,6 +100,7 @@ std::string write_json(const UnusableFile& file) { return dump(unusable_json(fil
 std::string write_json(const RankReports& ranks) {
   Json out = head_json(ranks.status);
   out["verdict"] = ranks.verdict;
+  out["is_one_run"] = ranks.is_one_run;
   const std::vector<std::string> labels = report_labels(ranks.reports);
   Json findings = Json::array();
   for (const SharedFinding& shared : ranks.findings) {

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "report/numbers.h"
+#include "report/text.h"
 
 namespace stepscope {
 namespace {
@@ -54,6 +55,15 @@ std::vector<SharedFinding> share_findings(const std::vector<Report>& reports) {
   return shared;
 }
 
+std::vector<std::size_t> reports_with(const std::vector<Report>& reports, std::string_view id) {
+  std::vector<std::size_t> on;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto& own = reports[i].findings;
+    if (std::any_of(own.begin(), own.end(), [id](const Finding& f) { return f.id == id; })) on.push_back(i);
+  }
+  return on;
+}
+
 std::string joint_verdict(const RankReports& ranks, const std::vector<std::string>& labels) {
   if (ranks.reports.empty()) return "None of the files can be used.";
   const auto healthy = std::count_if(ranks.reports.begin(), ranks.reports.end(), [](const Report& r) {
@@ -82,15 +92,34 @@ std::vector<std::string> report_labels(const std::vector<Report>& reports) {
   return labels;
 }
 
-RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> unusable) {
+bool are_ranks_of_one_run(const std::vector<Report>& reports) {
+  std::set<std::int64_t> ranks;
+  for (const Report& report : reports) {
+    if (!report.info.rank || report.info.world_size != reports.front().info.world_size) return false;
+    ranks.insert(*report.info.rank);
+  }
+  return reports.size() > 1 && ranks.size() == reports.size();
+}
+
+RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> unusable,
+                         std::optional<JointFindings> joint) {
   RankReports ranks;
   std::stable_sort(reports.begin(), reports.end(),
                    [](const Report& a, const Report& b) { return badness(a) > badness(b); });
   ranks.status = joint_status(reports, unusable);
   ranks.reports = std::move(reports);
   ranks.unusable = std::move(unusable);
-  ranks.findings = share_findings(ranks.reports);
-  ranks.verdict = joint_verdict(ranks, report_labels(ranks.reports));
+  if (!joint) {
+    ranks.findings = share_findings(ranks.reports);
+    ranks.verdict = joint_verdict(ranks, report_labels(ranks.reports));
+    return ranks;
+  }
+  ranks.is_one_run = true;
+  for (Finding& finding : joint->findings) {
+    std::vector<std::size_t> on = reports_with(ranks.reports, finding.id);
+    ranks.findings.push_back({clean_finding(std::move(finding)), std::move(on)});
+  }
+  ranks.verdict = clean_text(joint->verdict);
   return ranks;
 }
 

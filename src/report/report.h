@@ -123,6 +123,9 @@ struct ReportOptions {
   std::size_t excerpt_cell_count = 60;  // its width
 };
 
+// With every text made safe to print.
+[[nodiscard]] Finding clean_finding(Finding finding);
+
 [[nodiscard]] Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings,
                                   std::string verdict, const ReportOptions& options);
 

@@ -84,7 +84,7 @@ void add_shared_findings(const RankReports& ranks, Page& page) {
     line.pad_to(29).add(saving_words(finding));
     page.add(line.add_right(page.style().width, severity_name(finding.severity)));
     page.paragraph(finding.title, 5);
-    page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);
+    if (!ranks.is_one_run) page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);
     if (!finding.advice.empty()) page.paragraph("Try: " + finding.advice.front(), 5, Ink::kPlain, 5);
   }
 }
@@ -95,7 +95,11 @@ std::string write_terminal(const RankReports& ranks, const Style& style) {
   Page page(style);
   const std::size_t all = ranks.reports.size() + ranks.unusable.size();
   Line title = page.line();
-  title.add(fmt::format("{}, worst first", show_counted(static_cast<std::int64_t>(all), "recording")), Ink::kBold);
+  title.add(
+      fmt::format("{}, worst first",
+                  ranks.is_one_run ? show_counted(static_cast<std::int64_t>(all), "rank of one run", "ranks of one run")
+                                   : show_counted(static_cast<std::int64_t>(all), "recording")),
+      Ink::kBold);
   const bool complete = ranks.status == ReportStatus::kComplete;
   page.add(title.add_right(style.width, complete ? "data complete" : "not all read whole",
                            complete ? Ink::kGreen : Ink::kRed));
