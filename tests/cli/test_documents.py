@@ -1,0 +1,60 @@
+"""Every key and word of the JSON documents is described in docs/formats/report.md, and the documents keep their promises."""
+import re
+import unittest
+
+from program import ROOT, cases, recordings, run
+
+DESCRIBED = set(re.findall(r"`([a-z0-9_.\-]+)`", (ROOT / "docs" / "formats" / "report.md").read_text()))
+WORDS = DESCRIBED | {part for word in DESCRIBED for part in word.split(".")}
+
+
+def keys_of(value, found):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found.add(key)
+            keys_of(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            keys_of(inner, found)
+    return found
+
+
+class Documents(unittest.TestCase):
+    def test_every_key_is_described(self):
+        found = set()
+        for path in recordings() + cases():
+            keys_of(run("report", path, "--json", "--top", "3").json(), found)
+        straggler = [p for p in recordings() if "straggler" in p]
+        keys_of(run("report", *straggler, "--json").json(), found)
+        keys_of(run("ops", "h200/solid.pt.trace.json.gz", "--json").json(), found)
+        keys_of(run("steps", "h200/solid.pt.trace.json.gz", "--json").json(), found)
+        self.assertEqual(found - WORDS, set())
+
+    def test_parts_add_up(self):
+        for path in recordings() + cases():
+            report = run("report", path, "--json").json()
+            for device in report.get("devices", []):
+                if device["idle_ns"] is None:
+                    continue
+                with self.subTest(path):
+                    self.assertEqual(device["gpu_busy_ns"] + device["idle_ns"], device["window_ns"])
+                    for view in ("idle_by_cause_ns", "idle_by_cause_edges_ns"):
+                        self.assertEqual(sum(device[view].values()), device["idle_ns"])
+                    self.assertLessEqual(device["gpu_busy_ns"], device["window_ns"])
+
+    def test_every_finding_has_its_page(self):
+        for path in recordings() + cases():
+            for finding in run("report", path, "--json").json().get("findings", []):
+                if (ROOT / "docs" / "findings").exists():
+                    self.assertTrue((ROOT / "docs" / "findings" / f"{finding['id']}.md").exists(), finding["id"])
+                self.assertNotEqual(finding["title"], "")
+                if finding["severity"] == "information":
+                    self.assertIsNone(finding["saving_ns"])
+
+    def test_threads_do_not_change_it(self):
+        one = run("report", "h200/solid.pt.trace.json.gz", "--json", "--threads", "1").out
+        self.assertEqual(one, run("report", "h200/solid.pt.trace.json.gz", "--json", "--threads", "4").out)
+
+
+if __name__ == "__main__":
+    unittest.main()
