@@ -55,8 +55,7 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   Finding finding;
   finding.id = "compute-bound";
   finding.severity = Severity::kInformation;
-  finding.title = "Of the " + std::string(has_steps(input) ? "median step" : "whole time") + " the GPU is busy " +
-                  describe_busy(input) + "; only faster or fewer kernels help";
+  finding.title = "The GPU is busy " + describe_busy(input) + "; only faster or fewer kernels help";
   std::string text;
   int shown = 0;
   for (const KernelTotal& total :

@@ -76,13 +76,14 @@ double typical_busy_ratio(const RuleInput& input) {
 
 std::string describe_busy(const RuleInput& input) {
   const double recorded = typical_busy_ratio(input);
+  const std::string of = has_steps(input) ? " of the step" : " of the time";
   const auto unprofiled = input.facts.what_ifs.unprofiled_step();
   const DeviceBusy* busy = input.facts.main_busy();
-  if (busy == nullptr || !unprofiled || unprofiled->mid_ns <= 0) return format_percent(recorded);
+  if (busy == nullptr || !unprofiled || unprofiled->mid_ns <= 0) return format_percent(recorded) + of;
   const double real = std::min(
       1.0, static_cast<double>(median_ns(busy->busy_by_step_ns).value_or(0)) / static_cast<double>(unprofiled->mid_ns));
-  if (real - recorded <= 0.05) return format_percent(recorded);
-  return "about " + format_percent(real) + " without the profiler (" + format_percent(recorded) + " as recorded)";
+  if (real - recorded <= 0.05) return format_percent(recorded) + of;
+  return "about " + format_percent(real) + of + " without the profiler (" + format_percent(recorded) + " as recorded)";
 }
 
 Estimate difference(const Estimate& before, const Estimate& after) {

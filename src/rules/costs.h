@@ -27,7 +27,8 @@ struct Cost {
 
 // GPU busy over the step, in the median step: one outlier does not hide what the ordinary step looks like.
 [[nodiscard]] double typical_busy_ratio(const RuleInput& input);
-// "84 %", or "about 95 % without the profiler (81 % as recorded)" where the two differ by more than 5 points.
+// "84 % of the step", or "about 95 % of the step without the profiler (81 % as recorded)" where the two differ by more
+// than 5 points; "of the time" where there are no steps.
 [[nodiscard]] std::string describe_busy(const RuleInput& input);
 
 // What the transform saves; both members missing when what-ifs are refused.

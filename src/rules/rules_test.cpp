@@ -93,7 +93,7 @@ TEST(Verdict, a_healthy_run_is_compute_bound) {
   run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
   run.set_saving(Transform::kHostZero, 0.03);
   EXPECT_EQ(write_verdict(run.input(), find_all(run.input())),
-            "Compute-bound: of the step the GPU is busy 100 %. Only faster kernels help now.");
+            "Compute-bound: the GPU is busy 100 % of the step. Only faster kernels help now.");
 }
 
 TEST(Verdict, without_steps_it_says_how_to_mark_them) {

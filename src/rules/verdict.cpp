@@ -80,7 +80,7 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
   }
   if (with_id(findings, "compute-bound") != nullptr) {
     const std::string odd = describe_odd_matmul(input);
-    return "Compute-bound: of the step the GPU is busy " + describe_busy(input) + ". Only faster kernels help now." +
+    return "Compute-bound: the GPU is busy " + describe_busy(input) + ". Only faster kernels help now." +
            (odd.empty() ? "" : " Sizes that are no multiples of 8 slow the matmuls, as in " + odd + ".");
   }
   if (const Finding* note = first_of(findings, Severity::kNote); note != nullptr && note->saving) {

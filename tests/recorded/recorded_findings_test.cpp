@@ -60,7 +60,8 @@ const Expected kRecordings[] = {
     {"planted/loader_workers", {"data-loader-stall"}, {}},
     {"planted/scaler", {"unfused-optimizer"}, {}, {"hidden-sync"}},
     {"planted/small_pageable", {"blocking-copy"}, {}},
-    {"planted/evaluate", {}, {}, {"hidden-sync", "outlier-step"}},
+    {"planted/evaluate", {}, {"compute-bound"}, {"hidden-sync", "outlier-step"}},
+    {"planted/recompute", {}, {"compute-bound"}},
 };
 
 const Facts& facts_of(const std::string& name) {
