@@ -30,12 +30,10 @@ double floor_ratio(const RuleInput& input) {
   return static_cast<double>(floor->step_unprofiled.mid_ns) / static_cast<double>(step->mid_ns);
 }
 
-std::vector<std::string> advice_for(const RuleInput& input) {
-  std::vector<std::string> advice;
+void add_advice(const RuleInput& input, std::vector<std::string>& advice) {
   if (input.facts.flops.dominant_dtype == "fp32") advice.emplace_back("torch.autocast('cuda', torch.bfloat16)");
   advice.emplace_back("torch.compile(model): fuses elementwise work and normalisation");
   advice.emplace_back("stepscope ops FILE --by name --sort self_device_time_total: the operators to make faster");
-  return advice;
 }
 
 }  // namespace
@@ -66,8 +64,8 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   }
   finding.evidence.push_back({"Most GPU time: " + text + ".", std::nullopt});
   add_efficiency(input, finding);
-  finding.advice = advice_for(input);
   add_matmul_sizes(input, finding);
+  add_advice(input, finding.advice);
   return finding;
 }
 

@@ -78,6 +78,12 @@ std::string short_kernel_name(std::string_view name, std::size_t length) {
   for (const std::string_view prefix : {"void ", "at::native::", "(anonymous namespace)::", "at::", "cuda::"}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }
+  // CUTLASS wraps the kernel that has a name: cutlass::Kernel2<cutlass_80_simt_sgemm_...>.
+  if (const auto open = name.find('<'); name.starts_with("cutlass::Kernel") && open != std::string_view::npos) {
+    const std::string_view inner = name.substr(open + 1);
+    if (const auto end = inner.find_first_of("<>"); end != std::string_view::npos && end > 0)
+      name = inner.substr(0, end);
+  }
   if (const auto cut = name.find_first_of("<("); cut != std::string_view::npos && cut > 0) name = name.substr(0, cut);
   return shortened(name, length);
 }

@@ -52,6 +52,7 @@ TEST(Wording, kernel_names_lose_their_templates) {
   EXPECT_EQ(short_kernel_name("sm80_xmma_gemm_f32f32"), "sm80_xmma_gemm_f32f32");
   EXPECT_EQ(short_kernel_name("void at::native::(anonymous namespace)::max_pool<float>(int)"), "max_pool");
   EXPECT_EQ(short_kernel_name("Memcpy HtoD (Pinned -> Device)"), "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(short_kernel_name("void cutlass::Kernel2<cutlass_80_simt_sgemm_nn>(Params)"), "cutlass_80_simt_sgemm_nn");
   EXPECT_EQ(short_kernel_name("<lambda>"), "<lambda>");
 }
 

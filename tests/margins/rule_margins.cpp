@@ -62,7 +62,8 @@ const std::vector<std::string> kRecordings = {"h200/solid",
                                               "planted/python_batch",
                                               "planted/scaler",
                                               "planted/small_pageable",
-                                              "planted/evaluate"};
+                                              "planted/evaluate",
+                                              "planted/recompute"};
 
 struct Run {
   const Trace& trace;
@@ -237,8 +238,8 @@ std::vector<Measure> measures() {
            "recorded step / high end of the step without the profiler",
            1.10,
            {"h200/tiny", "h200/optimizer", "h200/mask_sync", "planted/decode"},
-           {"h200/logsync", "h200/sync", "planted/scaler", "planted/evaluate", "planted/compile_steady",
-            "planted/thrash", "planted/loader_workers"},
+           {"h200/logsync", "h200/sync", "planted/scaler", "planted/evaluate", "planted/recompute",
+            "planted/compile_steady", "planted/thrash", "planted/loader_workers"},
            [](const RuleInput& i) {
              const auto step = i.facts.what_ifs.unprofiled_step();
              return static_cast<double>(recorded_step_ns(i)) /
@@ -257,8 +258,8 @@ std::vector<Measure> measures() {
            "GPU floor / step - communication alone",
            0.80,
            {"h200/solid", "h200/memspike", "h200/graph", "h200/logsync", "h200/solid4_stack", "h200/ddp_rank0",
-            "h200/ddp_rank1", "h200/resnet_healthy", "h200/fp32", "planted/compile_steady", "planted/odd_sizes",
-            "planted/fp32_shapes"},
+            "h200/ddp_rank1", "h200/resnet_healthy", "h200/fp32", "planted/compile_steady", "planted/recompute",
+            "planted/odd_sizes", "planted/fp32_shapes"},
            // Silenced by a fault of their own, by their copies, or not a matter of the median step.
            {"h200/sync", "h200/optimizer", "h200/resnet_pageable", "planted/offload", "planted/small_pageable",
             "planted/scaler", "planted/thrash", "planted/checkpoint", "planted/checkpoint_stack", "planted/compile",
