@@ -3,10 +3,10 @@
 // Symptom: the average step is slower than the median. Evidence: a step of at least 1.5 times the median of the
 // others; its cause is the part of its time (idle by cause, busy) that exceeds the others' most, or a compilation or
 // collection that covers half of the excess. Threshold: 1.5 (1.38 on a healthy recording with a noisy host; planted
-// ones 10 and more). The first recorded step is never one: the profiler itself distorts it. A fault when the outliers
-// cost 5 % of all recorded time and nothing else found explains them, else a note: one checkpoint in a thousand steps
-// is good practice. The cost is as recorded, an average over the recorded steps, and no re-simulation.
-// False alarm: batches of very different sizes; the text then says that the GPU itself worked longer.
+// ones 10 and more). The first recorded step is one only when a checkpoint explains it: the profiler itself distorts
+// it. A fault when the outliers cost 5 % of all recorded time and nothing else found explains them, else a note: one
+// checkpoint in a thousand steps is good practice. The cost is as recorded, an average over the recorded steps, and no
+// re-simulation. False alarm: batches of very different sizes; the text then says that the GPU itself worked longer.
 #include <algorithm>
 
 #include "analyze/warm_up_events.h"
@@ -30,20 +30,37 @@ struct Outliers {
   DurationNs total_ns = 0;   // of all steps
 };
 
-std::optional<Outliers> find_outliers(const Steps& steps) {
-  if (steps.steps.size() < kFewestSteps) return std::nullopt;
-  Outliers out;
+// The profiler distorts the first recorded step, but it writes no checkpoint: one that takes half of that step's extra
+// time is the program's own.
+bool first_writes_checkpoint(const RuleInput& input, DurationNs excess_ns) {
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle == nullptr || idle->blame_by_step_ns.empty()) return false;
+  return idle->blame_by_step_ns.front()[static_cast<std::size_t>(HostLabel::kCheckpoint)] * 2 >= excess_ns;
+}
+
+DurationNs median_without(std::vector<std::int64_t> lengths, std::size_t left_out) {
+  lengths.erase(lengths.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return median_ns(lengths).value_or(0);
+}
+
+std::optional<Outliers> find_outliers(const RuleInput& input) {
+  const std::vector<Step>& steps = input.facts.steps.steps;
+  if (steps.size() < kFewestSteps) return std::nullopt;
   std::vector<std::int64_t> lengths;
-  for (const Step& step : steps.steps) lengths.push_back(step.duration_ns());
-  out.worst = static_cast<std::size_t>(std::max_element(lengths.begin() + 1, lengths.end()) - lengths.begin());
-  std::vector<std::int64_t> others = lengths;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(out.worst));
-  out.typical_ns = median_ns(others).value_or(0);
+  for (const Step& step : steps) lengths.push_back(step.duration_ns());
+  const auto longest = [&](std::size_t from) {
+    return static_cast<std::size_t>(
+        std::max_element(lengths.begin() + static_cast<std::ptrdiff_t>(from), lengths.end()) - lengths.begin());
+  };
+  Outliers out;
+  const bool count_first = first_writes_checkpoint(input, lengths[0] - median_without(lengths, 0));
+  out.worst = longest(count_first ? 0 : 1);
+  out.typical_ns = median_without(lengths, out.worst);
   const auto limit = static_cast<DurationNs>(kOutlier * static_cast<double>(out.typical_ns));
   if (out.typical_ns <= 0 || lengths[out.worst] < limit) return std::nullopt;
   for (std::size_t step = 0; step < lengths.size(); ++step) {
     out.total_ns += lengths[step];
-    if (step == 0 || lengths[step] < limit) continue;
+    if ((step == 0 && !count_first) || lengths[step] < limit) continue;
     out.steps.push_back(step);
     out.excess_ns += lengths[step] - out.typical_ns;
   }
@@ -170,7 +187,7 @@ Cause find_cause(const RuleInput& input, const Outliers& outliers) {
 
 std::optional<Finding> find_outlier_step(const RuleInput& input) {
   const Steps& steps = input.facts.steps;
-  const auto outliers = find_outliers(steps);
+  const auto outliers = find_outliers(input);
   if (!outliers) return std::nullopt;
   const Cause cause = find_cause(input, *outliers);
   const Step& worst = steps.steps[outliers->worst];

@@ -28,6 +28,19 @@ TEST(OutlierStep, the_first_recorded_step_is_never_one) {
   EXPECT_FALSE(find_outlier_step(run.input()));
 }
 
+TEST(OutlierStep, but_a_checkpoint_in_it_is_the_programs_own) {
+  MadeRun run(steps_of({100, 10, 10, 10}));
+  DurationNs& checkpoint = run.facts.idle.front().blame_by_step_ns[0][static_cast<std::size_t>(HostLabel::kCheckpoint)];
+  checkpoint = 44 * MadeRun::kMs;  // of 90 extra
+  EXPECT_FALSE(find_outlier_step(run.input()));
+  checkpoint = 46 * MadeRun::kMs;
+  run.facts.busy.front().busy_by_step_ns = steps_of({10, 10, 10, 10});
+  const auto finding = find_outlier_step(run.input());
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->title.find("Step 4 takes 100 ms"), std::string::npos) << finding->title;
+  EXPECT_NE(finding->title.find("a checkpoint is written"), std::string::npos) << finding->title;
+}
+
 TEST(OutlierStep, two_steps_are_too_few) {
   MadeRun run(steps_of({10, 100}));
   EXPECT_FALSE(find_outlier_step(run.input()));
