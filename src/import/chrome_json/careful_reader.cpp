@@ -16,6 +16,7 @@ namespace {
 // Names are under a kilobyte; restoring looks no further than this, so that damage stays linear.
 constexpr std::ptrdiff_t kLongestRestored = 1 << 20;
 constexpr std::ptrdiff_t kLongestKey = 64;
+constexpr std::ptrdiff_t kLongestJunk = 80;
 
 // `at` stands behind a quote. Does `, "key":` follow, and is the key one that `known` accepts?
 template <class Known>
@@ -57,15 +58,25 @@ class CarefulReader {
   std::uint32_t restored_strings() const { return restored_; }
 
  private:
-  // Restored strings do not reach into the next event.
+  // Restored strings do not reach into the next event or document.
   const char* next_event(const char* at) const {
     const char* const limit = std::min(end_, at + kLongestRestored);
     for (; at < limit; ++at) {
       at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
       if (at == nullptr) return limit;
-      if (starts_event_surely(at, end_)) return at;
+      if (starts_event_surely(at, end_) || starts_document(at, end_) || is_next_event(at)) return at;
     }
     return limit;
+  }
+
+  // `}, {"name":` and the like.
+  bool is_next_event(const char* at) const {
+    const char* before = at;
+    while (before > event_.begin && is_space(before[-1])) --before;
+    if (before == event_.begin || before[-1] != ',') return false;
+    --before;
+    while (before > event_.begin && is_space(before[-1])) --before;
+    return before > event_.begin && before[-1] == '}' && starts_event_perhaps(at, end_);
   }
 
   const char* read_members(const char* at, bool is_event) {
@@ -88,6 +99,7 @@ class CarefulReader {
 
   const char* read_field(std::string_view key, const char* at) {
     const Field field = field_of(key);
+    if (field != Field::kCount && event_.fields.has(field)) return nullptr;  // pieces of two events
     Token& token = event_.fields.slot(field);
     if (field != Field::kArgs || *at != '{') return read_value(key, at, true, token);
     const char* const behind = read_members(at, false);
@@ -101,7 +113,7 @@ class CarefulReader {
 
   const char* read_value(std::string_view key, const char* at, bool is_event, Token& token) {
     const char* const behind = chrome_json::read_value(at, end_, token, remarks_);
-    if (*at != '"') return behind;
+    if (*at != '"') return behind != nullptr ? behind : skip_junk(at, is_event, token);
     if (behind != nullptr && behind <= limit_ && goes_on(behind, is_event)) return behind;
     return restore(key, at, is_event, token);
   }
@@ -109,6 +121,17 @@ class CarefulReader {
   bool goes_on(const char* behind, bool is_event) const {
     return object_closes(behind, end_) ||
            key_follows(behind, end_, [&](std::string_view key) { return !is_event || is_event_key(key); });
+  }
+
+  // An unquoted value that is no JSON, like <object at 0x7f12>: no value, if the event goes on behind it.
+  const char* skip_junk(const char* at, bool is_event, Token& token) {
+    const char* const begin = at;
+    const char* const limit = std::min(end_, at + kLongestJunk);
+    while (at < limit && std::string_view("\"{}[],").find(*at) == std::string_view::npos && *at != '\n') ++at;
+    if (at == begin || at == limit || !goes_on(at, is_event)) return nullptr;
+    token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kNoValue};
+    if (remarks_.bare_values++ == 0) remarks_.first_bare_value = begin;
+    return at;
   }
 
   // Every byte of a restored string stands for itself, backslashes too: its writer escaped nothing.
@@ -162,18 +185,21 @@ bool is_way_back(const char* at, const char* begin, const char* end) {
   return last == ',' || last == '}' || last == '[' || new_line || starts_event_surely(at, end);
 }
 
-// Two pieces of two events rarely make up one of everything.
-bool looks_spliced(const char* begin, const char* end) {
-  static constexpr std::array<std::string_view, 5> kKeys = {"\"ph\":", "\"name\":", "\"pid\":", "\"tid\":", "\"ts\":"};
+// One wrong byte may hide one key. Two keys missing or one twice means that the text jumps from one event into another.
+// A stretch of zeros is a hole, not another writer.
+bool is_pieces(const char* begin, const char* end) {
+  static constexpr std::array<std::string_view, 4> kKeys = {"\"ph\":", "\"pid\":", "\"tid\":", "\"ts\":"};
   const std::string_view text(begin, static_cast<std::size_t>(std::min(end - begin, kLongestRestored)));
-  // The name of a process or thread stands in the arguments of metadata.
-  const bool is_metadata = text.find("\"M\"") != std::string_view::npos;
+  if (text.find('\0') != std::string_view::npos) return false;
+  int missing = 0;
   for (const std::string_view key : kKeys) {
     const std::size_t first = text.find(key);
-    if (first == std::string_view::npos) return true;
-    if (!is_metadata && text.find(key, first + 1) != std::string_view::npos) return true;
+    if (first == std::string_view::npos)
+      ++missing;
+    else if (text.find(key, first + 1) != std::string_view::npos)
+      return true;
   }
-  return false;
+  return missing >= 2;
 }
 
 CarefulResult document_at(const char* at) {
@@ -213,7 +239,7 @@ CarefulResult read_event_carefully(const char* at, const char* end, bool at_file
   CarefulResult result = skip_damage(at + 1, end, at_file_end);
   if (result.reading == Reading::kNeedMore) return {Reading::kNeedMore, at};
   result.is_cut = result.resume >= end;
-  result.looks_spliced = !result.is_cut && looks_spliced(at, result.resume);
+  result.is_pieces = !result.is_cut && !result.starts_document && is_pieces(at, result.resume);
   return result;
 }
 

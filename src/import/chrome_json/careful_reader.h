@@ -21,7 +21,7 @@ struct CarefulResult {
   std::uint32_t restored_strings = 0;
   bool is_cut = false;           // dropped because the whole file ends inside
   bool starts_document = false;  // dropped, and `resume` is where another document starts
-  bool looks_spliced = false;    // dropped, and its text holds pieces of two events
+  bool is_pieces = false;        // dropped, and its text must be pieces of two events
 };
 
 // `at` stands at `{`. `at_file_end` says that no text follows `end`.

@@ -1,7 +1,7 @@
 // A small machine of four states: before a document, among its top-level keys, in its list of events, behind it.
 //
 // A file that two processes wrote at once shows itself here in two ways: as damaged events that are pieces of two
-// (counted by the event list), and as events that go on behind the end of the list or of the document.
+// (dropped by the event list), and as events that go on behind the end of the list or of the document.
 #include "import/chrome_json/document.h"
 
 #include <algorithm>
@@ -14,8 +14,12 @@
 namespace stepscope::chrome_json {
 namespace {
 
-// One event that is pieces of two may be bad luck with a damaged disk; two are two writers.
-constexpr std::uint64_t kSplicesOfTwoWriters = 2;
+// One event in the middle that cannot be read may be bad luck with one byte. Where one writer's text lies in
+// another's there are two, at its start and its end, or one that is plainly pieces of two; and nothing tells how
+// much lies between. Quotes and backslashes in names do not count: they are restored.
+bool looks_like_two_writers(std::uint64_t dropped_count, std::uint64_t pieces_count) {
+  return dropped_count >= 2 || pieces_count >= 1;
+}
 
 constexpr std::string_view kEventsKey = "\"traceEvents\"";
 
@@ -47,9 +51,10 @@ void Documents::take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end) {
   Document& document = *document_;
   document.row_count += rows_in(rows.fragment) + rows.deferred.entries.size();
   document.metadata_count += rows.fragment.metadata_event_count;
-  if (rows.splice_count > 0) {
-    if (document.splice_count == 0) document.first_splice = rows.first_splice;
-    document.splice_count += rows.splice_count;
+  if (rows.dropped_count > 0) {
+    if (document.dropped_count == 0) document.first_dropped = rows.first_dropped;
+    document.dropped_count += rows.dropped_count;
+    document.pieces_count += rows.pieces_count;
   }
   document.is_damaged |= rows.fragment.notes.lost_anything();
   document.has_cut_event |= rows.fragment.notes.count(NoteKind::kFileCut) > 0;
@@ -193,8 +198,9 @@ void Documents::note_garbage(const char* begin, const char* end) {
 void Documents::resume_events(const char* at) {
   Document& document = *document_;
   if (document.has_events_key) {
-    if (document.splice_count == 0) document.first_splice = offset_of(at);
-    document.splice_count += kSplicesOfTwoWriters;
+    if (document.dropped_count == 0) document.first_dropped = offset_of(at);
+    ++document.dropped_count;
+    ++document.pieces_count;
   }
   document.has_events_key = true;
   document.is_damaged = true;
@@ -228,9 +234,9 @@ void Documents::close_document(std::uint64_t end) {
   BlockRows rest = document.deferred.finish();
   for (PlaceName& name : rest.place_names) document.builder.set_place_name(std::move(name));
   document.builder.add(std::move(rest.fragment));
-  if (document.splice_count >= kSplicesOfTwoWriters) {
-    document.builder.notes().add(NoteKind::kInterleavedWriters, NoteSeverity::kUnsound, document.first_splice,
-                                 "the file is corrupt in the middle: two writers suspected", document.splice_count);
+  if (looks_like_two_writers(document.dropped_count, document.pieces_count)) {
+    document.builder.notes().add(NoteKind::kInterleavedWriters, NoteSeverity::kUnsound, document.first_dropped,
+                                 "the file is corrupt in the middle: two writers suspected", document.dropped_count);
   }
   closed_.push_back(std::move(document_));
   closed_ends_.push_back(end);
@@ -281,7 +287,11 @@ Result<std::vector<Trace>> Documents::finish(std::uint64_t text_bytes, unsigned 
     info.producer = "chrome-json";
     info.text_bytes = closed_ends_[i] - document.begin;
     document.builder.notes().merge(file_notes_);
-    traces.push_back(document.builder.finish(threads));
+    Trace trace = document.builder.finish(threads);
+    if (trace.info.event_count > 0)
+      traces.push_back(std::move(trace));
+    else if (!first_error)
+      first_error = nothing_in(document);
     closed_[i].reset();
   }
   if (traces.empty()) return *first_error;

@@ -43,8 +43,9 @@ class Documents {
     std::uint64_t begin = 0;      // byte of the file
     std::uint64_t row_count = 0;  // events that became rows, or wait to
     std::uint64_t metadata_count = 0;
-    std::uint64_t splice_count = 0;
-    std::uint64_t first_splice = 0;
+    std::uint64_t dropped_count = 0;
+    std::uint64_t pieces_count = 0;
+    std::uint64_t first_dropped = 0;
     bool is_list = false;  // a plain list without an object around it
     bool has_events_key = false;
     bool is_damaged = false;

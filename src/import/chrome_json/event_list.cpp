@@ -92,8 +92,8 @@ class EventList {
       return;
     }
     add_note(NoteKind::kDamagedEvent, NoteSeverity::kLost, at, text_at(at, result.resume));
-    if (!result.looks_spliced) return;
-    if (rows_.splice_count++ == 0) rows_.first_splice = offset_of(at);
+    if (rows_.dropped_count++ == 0) rows_.first_dropped = offset_of(at);
+    if (result.is_pieces) ++rows_.pieces_count;
   }
 
   static std::string_view text_at(const char* at, const char* end) { return {at, static_cast<std::size_t>(end - at)}; }

@@ -118,6 +118,7 @@ const char* read_event(const char* at, const char* end, Event& event, Remarks& r
   event.begin = at;
   event.end = read_members(at, end, [&](std::string_view key, const char* value) {
     const Field field = field_of(key);
+    if (field != Field::kCount && event.fields.has(field)) return static_cast<const char*>(nullptr);  // pieces of two
     Token& token = event.fields.slot(field);
     if (field != Field::kArgs || *value != '{') return read_value(value, end, token, remarks);
     const char* const behind = read_args(value, end, event, remarks);

@@ -34,9 +34,12 @@ struct BlockRows {
   Fragment fragment;
   std::vector<PlaceName> place_names;
   DeferredEvents deferred;
-  std::uint64_t event_count = 0;   // objects in the list, of whatever kind
-  std::uint64_t splice_count = 0;  // damaged events that look like pieces of two
-  std::uint64_t first_splice = 0;
+  std::uint64_t event_count = 0;  // objects in the list, of whatever kind
+  // Damaged events that could not be read, the one at the end of a cut file excepted, and those of them that must be
+  // pieces of two events.
+  std::uint64_t dropped_count = 0;
+  std::uint64_t pieces_count = 0;
+  std::uint64_t first_dropped = 0;
 };
 
 struct EventTime {
