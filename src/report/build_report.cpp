@@ -29,14 +29,32 @@ std::vector<Note> clean_notes(const Notes& notes) {
   return clean;
 }
 
+// ProfilerStep#4 and #5 are one place in the user's loop.
+std::string fold_step_number(std::string_view name) {
+  return name.starts_with("ProfilerStep#") ? "ProfilerStep#N" : clean_text(name);
+}
+
+// There are at most 64, so looking through them is no work.
+void add_detail(IdleDetail detail, std::vector<IdleDetail>& details) {
+  for (IdleDetail& known : details) {
+    if (known.label == detail.label && known.name == detail.name) {
+      known.length_ns += detail.length_ns;
+      return;
+    }
+  }
+  details.push_back(std::move(detail));
+}
+
 void add_idle(const Trace& trace, const DeviceIdle& idle, DeviceReport& out) {
   out.idle_blame_ns = idle.blame_ns;
   out.idle_edges_ns = idle.edges_ns;
   out.idle_blame_by_step_ns = idle.blame_by_step_ns;
   out.drained_by_wait_ns = idle.drained_by_wait_ns;
   for (const DetailCost& detail : idle.details) {
-    out.idle_details.push_back({detail.label, clean_text(trace.text(detail.detail)), detail.length_ns});
+    add_detail({detail.label, fold_step_number(trace.text(detail.detail)), detail.length_ns}, out.idle_details);
   }
+  std::stable_sort(out.idle_details.begin(), out.idle_details.end(),
+                   [](const IdleDetail& a, const IdleDetail& b) { return a.length_ns > b.length_ns; });
 }
 
 std::vector<DeviceReport> build_devices(const Trace& trace, const Facts& facts) {
@@ -125,6 +143,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.what_ifs = facts.what_ifs;
   report.verdict = clean_text(verdict);
   report.findings = clean_findings(std::move(findings));
+  report.table_row_count = options.top_count;
   const bool wants_tables = options.top_count > 0 && (report.has_headline() || options.tables_when_withheld);
   if (wants_tables) report.tables = build_tables(trace, facts, options.top_count);
   add_excerpts(trace, facts, options, report);

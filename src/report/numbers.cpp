@@ -71,8 +71,9 @@ std::string show_count(std::int64_t count) {
 std::string show_bytes(std::int64_t bytes) {
   constexpr double kKiB = 1024, kMiB = kKiB * 1024, kGiB = kMiB * 1024;
   const double size = static_cast<double>(bytes);
-  if (std::abs(size) >= 100 * kGiB) return fmt::format("{:.0f} GiB", size / kGiB);
-  if (std::abs(size) >= 10 * kGiB) return fmt::format("{:.1f} GiB", size / kGiB);
+  if (std::abs(size) >= kGiB) {
+    return fmt::format("{:.{}f} GiB", size / kGiB, std::max(0, 3 - digits_before_point(std::abs(size) / kGiB)));
+  }
   if (std::abs(size) >= 10 * kMiB) return show_count(std::llround(size / kMiB)) + " MiB";
   if (std::abs(size) >= kMiB) return fmt::format("{:.1f} MiB", size / kMiB);
   if (std::abs(size) >= kKiB) return fmt::format("{:.1f} KiB", size / kKiB);

@@ -98,6 +98,7 @@ struct Report {
   WhatIfs what_ifs;
   std::string verdict;
   std::vector<Finding> findings;
+  std::size_t table_row_count = 0;           // --top N
   std::optional<Tables> tables;              // when asked for
   std::optional<std::size_t> shown_finding;  // --finding N: index into findings
   std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order

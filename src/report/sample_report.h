@@ -73,6 +73,7 @@ inline Report sample_report() {
   tables.operator_device_total_ns = 121'000'000;
   tables.operator_cpu_total_ns = 20'000'000;
   report.tables = tables;
+  report.table_row_count = 5;
   return report;
 }
 

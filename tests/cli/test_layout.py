@@ -6,7 +6,7 @@ from program import COMPLETE, PARTIAL, cases, columns, recordings, run, without_
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
-DETAILS = re.compile(r"^(Findings, continued|Kernels by time|Operators by|Memory$|Steps,|Devices,|Data$)")
+DETAILS = re.compile(r"^(Findings, continued|What the host did|Kernels by time|Operators by|Memory$|Steps,|Devices,|Data$)")
 
 
 def first_screen(text):

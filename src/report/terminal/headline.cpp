@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -119,15 +121,31 @@ void add_step_time(const Report& report, Page& page) {
   }
 }
 
+// What well-tuned runs reach is known for large dense models on tensor cores; against the peak of fp32 it means
+// nothing.
+bool has_known_range(std::string_view dtype) { return dtype == "bf16" || dtype == "fp16" || dtype == "fp8"; }
+
 std::string mfu_words(const Report& report, bool brief) {
   const Efficiency& efficiency = report.efficiency;
   if (!efficiency.mfu_ratio || !efficiency.peak_flops_per_s) return "";
-  const std::string peak = show_flops(*efficiency.peak_flops_per_s);
   // 0.0 would read as nothing at all.
   const double percent = *efficiency.mfu_ratio * 100;
-  const std::string mfu = percent < 0.05 ? "under 0.1" : show_decimal(percent, 1);
-  if (brief) return fmt::format("MFU {} % of {} {}; well-tuned: 40-60 %", mfu, peak, efficiency.peak_dtype);
-  return fmt::format("MFU {} % of {} ({}, dense); well-tuned runs: 40-60 %", mfu, peak, efficiency.peak_dtype);
+  std::string words = fmt::format("MFU {} % of {} ", percent < 0.05 ? "under 0.1" : show_decimal(percent, 1),
+                                  show_flops(*efficiency.peak_flops_per_s));
+  words += brief ? clean_text(efficiency.peak_dtype) : fmt::format("({}, dense)", clean_text(efficiency.peak_dtype));
+  if (has_known_range(efficiency.peak_dtype)) words += brief ? "; well-tuned: 40-60 %" : "; well-tuned runs: 40-60 %";
+  return words;
+}
+
+// The share in the median of the steps; one long step can pull the window's far away from it.
+std::optional<double> median_step_busy(const DeviceReport& device, const Steps& steps) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(steps.steps.size(), device.busy.busy_by_step_ns.size()); ++i) {
+    const DurationNs step_ns = steps.steps[i].duration_ns();
+    if (step_ns > 0)
+      ratios.push_back(static_cast<double>(device.busy.busy_by_step_ns[i]) / static_cast<double>(step_ns));
+  }
+  return quantile(ratios, 0.5);
 }
 
 void add_busy(const Report& report, bool brief, Page& page) {
@@ -140,6 +158,11 @@ void add_busy(const Report& report, bool brief, Page& page) {
   }
   const double busy = static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns);
   line.add(show_percent(busy), Ink::kBold);
+  const auto of_median = median_step_busy(*device, report.steps);
+  // 3 points: closer together, the two say the same.
+  if (of_median && std::abs(*of_median - busy) >= 0.03) {
+    line.add(fmt::format(" ({} of the median step)", show_percent(*of_median)));
+  }
   if (report.ledger.swallowing_duration_count > 0) {
     const double raw = static_cast<double>(device->busy.gpu_busy_raw_ns) / static_cast<double>(device->busy.window_ns);
     line.add(fmt::format(" ({} with the durations as recorded)", show_percent(raw)), Ink::kYellow);

@@ -20,6 +20,8 @@ void add_step_bar(const Report& report, bool brief, Page& page);
 std::size_t add_findings(const Report& report, std::size_t line_budget, Page& page);
 void add_more_findings(const Report& report, std::size_t first, Page& page);  // the others in full
 
+// At most `row_count` rows.
+void add_idle(const Report& report, std::size_t row_count, Page& page);
 void add_tables(const Report& report, Page& page);
 void add_memory(const Report& report, Page& page);
 void add_steps(const Report& report, Page& page);

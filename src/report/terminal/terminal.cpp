@@ -32,6 +32,7 @@ std::string write_terminal(const Report& report, const Style& style) {
     in_full = add_first_screen(report, true, page);
   }
   add_more_findings(report, in_full, page);
+  add_idle(report, report.table_row_count, page);
   add_tables(report, page);
   add_memory(report, page);
   add_steps(report, page);

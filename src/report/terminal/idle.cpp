@@ -1,0 +1,39 @@
+// Why the GPU stood idle, by the name of what the host did instead of launching: the blame view in full.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+#include "report/text.h"
+
+namespace stepscope {
+
+void add_idle(const Report& report, std::size_t row_count, Page& page) {
+  const DeviceReport* device = report.main_device();
+  if (!report.has_headline() || device == nullptr || device->idle_details.empty() || device->busy.idle_ns <= 0) return;
+  constexpr std::size_t kTimeEdge = 10, kShareEdge = 17, kCauseColumn = 20, kNameColumn = 38;
+  const std::int64_t divisor = report.step_divisor();
+  const auto& details = device->idle_details;
+  const std::size_t shown = std::min(row_count, details.size());
+  if (shown == 0) return;
+  page.blank();
+  Line title = page.line();
+  const char* per = report.steps.steps.empty() ? "in the window" : "per step";
+  page.add(title.add(fmt::format("What the host did while the GPU waited, {}", per), Ink::kBold));
+  const auto format = DurationFormat::pick(details.front().length_ns / divisor);
+  Line head = page.line();
+  head.add_right(kTimeEdge, format.unit, Ink::kDim).add_right(kShareEdge, "share", Ink::kDim);
+  page.add(head.pad_to(kCauseColumn).add("cause", Ink::kDim).pad_to(kNameColumn).add("in", Ink::kDim));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const IdleDetail& detail = details[i];
+    Line line = page.line();
+    line.add_right(kTimeEdge, format.number(detail.length_ns / divisor));
+    line.add_right(kShareEdge,
+                   show_percent(static_cast<double>(detail.length_ns) / static_cast<double>(device->busy.idle_ns)));
+    line.pad_to(kCauseColumn).add(host_label_words(detail.label), Ink::kCyan).pad_to(kNameColumn);
+    page.add(line.add(shorten_middle(detail.name, page.style().width - kNameColumn)));
+  }
+}
+
+}  // namespace stepscope
