@@ -2,13 +2,29 @@
 #include "trace/builder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "base/parallel.h"
 #include "trace/link.h"
 #include "trace/scatter.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace stepscope {
+
+void return_free_memory(std::size_t freed_bytes) {
+#if defined(__GLIBC__)
+  constexpr std::size_t kStep = 16 << 20;
+  static std::atomic<std::size_t> freed{0};
+  const std::size_t before = freed.fetch_add(freed_bytes);
+  if (before / kStep != (before + freed_bytes) / kStep) malloc_trim(0);
+#else
+  (void)freed_bytes;
+#endif
+}
 
 struct Builder::State {
   Trace trace;

@@ -44,8 +44,8 @@ struct Fragment {
  private:
   tsl::robin_map<std::uint32_t, std::uint32_t> process_rows_;  // StringId of pid -> row
   tsl::robin_map<std::int64_t, std::uint32_t> device_rows_;    // number -> row
-  tsl::robin_map<std::uint64_t, std::uint32_t> thread_rows_;  // (process row, StringId of tid) -> row
-  tsl::robin_map<std::uint64_t, std::uint32_t> stream_rows_;  // (device row, StringId of the key) -> row
+  tsl::robin_map<std::uint64_t, std::uint32_t> thread_rows_;   // (process row, StringId of tid) -> row
+  tsl::robin_map<std::uint64_t, std::uint32_t> stream_rows_;   // (device row, StringId of the key) -> row
   ProcessId last_process_;
   ThreadId last_thread_;
   DeviceId last_device_;

@@ -46,6 +46,11 @@ struct Renumbering {
   }
 };
 
+// Called with the bytes just freed in the fragments: gives whole free pages back to the system now and then. The
+// fragments' columns are small pieces of the heap, which the C library would otherwise keep, and the trace would stand
+// in memory twice while it is scattered (measured: 481 MB against 290 MB at the end of a 1 GB import).
+void return_free_memory(std::size_t freed_bytes);
+
 struct Piece {
   Fragment fragment;
   Renumbering renumber;
@@ -138,6 +143,7 @@ void add_scatter_jobs(std::vector<Piece>& pieces, Table Fragment::*table, Table&
         }
         std::remove_reference_t<decltype(in)>().swap(in);
       }
+      return_free_memory(rows * sizeof(typename std::remove_reference_t<decltype(out)>::value_type));
     });
   });
 }
