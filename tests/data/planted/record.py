@@ -2,6 +2,7 @@
 
     python3 record.py OUT            all cases, each in a process of its own
     python3 record.py OUT CASE       one case
+    CASES="gc thrash" python3 record.py OUT
 
 Every case first times its faulty and its fixed loop without the profiler (medians by CUDA events, printed as a line
 of JSON), then records three or four steps of the faulty one. See README.md for what came out.
@@ -18,6 +19,8 @@ CASES = {  # name: (with_stack, record_shapes)
     "compile": (False, False), "decode": (False, False), "odd_sizes": (False, True), "fp32_shapes": (False, True),
     "loader_workers": (False, False), "python_batch": (False, False), "scaler": (False, True), "small_pageable": (False, False),
     "compile_steady": (False, False), "evaluate": (False, False), "recompute": (False, True),
+    "loop_checkpoint": (False, False), "loop_thrash": (False, False), "loop_unpinned": (False, False),
+    "loop_gc": (False, False), "score": (False, False),
 }
 DEVICE = torch.device("cuda")
 
@@ -61,6 +64,14 @@ class SlowSamples(Dataset):
         while time.perf_counter() < end:
             pass
         return torch.randint(0, 16000, (1024,))
+
+
+class Rows(Dataset):
+    def __len__(self):
+        return 100000
+
+    def __getitem__(self, i):
+        return torch.randint(0, 16000, (1024,), generator=torch.Generator().manual_seed(i))
 
 
 def make_step(case, faulty):
@@ -108,6 +119,38 @@ def make_step(case, faulty):
                 x = prompt
                 for _ in range(4):
                     x = torch.cat([x[:, 1:], model(x)[:, -1:].argmax(-1)], 1)
+        return step
+    if case == "score":  # a small model scores one batch and reads one number: bound by the host
+        small = Model(layers=6, width=512, heads=8).to(DEVICE).eval()
+        row = torch.randint(0, 16000, (4, 256), device=DEVICE)
+
+        def step(i):
+            with torch.no_grad(), amp:
+                small(row).float().logsumexp(-1).mean().item()
+        return step
+    if case.startswith("loop_"):  # a loop as many are: loader in the process, spans, a synchronization after each step
+        loader = iter(DataLoader(Rows(), batch_size=16, pin_memory=case != "loop_unpinned" or not faulty))
+        keep = [[{"sample": j, "meta": [j]} for j in range(1000)] for _ in range(250)] if case == "loop_gc" else None
+
+        def step(i):
+            if keep and faulty:
+                gc.collect()
+            with record_function("data"):
+                x = next(loader)
+            with record_function("h2d"):
+                x = x.to(DEVICE, non_blocking=case != "loop_unpinned" or not faulty)
+            with record_function("forward"), amp:
+                loss = F.cross_entropy(model(x).flatten(0, 1), x.flatten())
+            with record_function("backward"):
+                loss.backward()
+            with record_function("optimizer"):
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            if faulty and case == "loop_thrash":
+                torch.cuda.empty_cache()
+            if faulty and case == "loop_checkpoint" and i % 5 == 3:
+                torch.save(model.state_dict(), "/tmp/model.pt")
+            torch.cuda.current_stream().synchronize()
         return step
     if case == "evaluate":  # inference with one legal .item() at the end of a step
         model.eval()
@@ -221,6 +264,6 @@ if __name__ == "__main__":
     os.makedirs(sys.argv[1], exist_ok=True)
     if len(sys.argv) > 2:
         record(sys.argv[2], sys.argv[1])
-    for name in CASES:
+    for name in os.environ.get("CASES", " ".join(CASES)).split():
         environment = dict(os.environ, **({"CUDA_LAUNCH_BLOCKING": "1"} if name == "launch_blocking" else {}))
         subprocess.run([sys.executable, __file__, sys.argv[1], name], env=environment, timeout=90, check=False)
