@@ -63,7 +63,12 @@ const std::vector<std::string> kRecordings = {"h200/solid",
                                               "planted/scaler",
                                               "planted/small_pageable",
                                               "planted/evaluate",
-                                              "planted/recompute"};
+                                              "planted/recompute",
+                                              "planted/loop_checkpoint",
+                                              "planted/loop_thrash",
+                                              "planted/loop_unpinned",
+                                              "planted/loop_gc",
+                                              "planted/score"};
 
 struct Run {
   const Trace& trace;
@@ -147,124 +152,126 @@ double floor_ratio(const RuleInput& input) {
 double ratio_of(const RuleInput& input, Transform transform) { return cost_of(input, transform).ratio.value_or(0); }
 
 std::vector<Measure> measures() {
-  return {{"launch-blocking",
-           "kernels over 20 us that ended before their call returned",
-           0.95,
-           {"planted/launch_blocking"},
-           {},
-           [](const RuleInput& i) {
-             return compute_launch_returns(i.trace, i.facts.timeline, i.facts.steps.window).ratio();
-           }},
-          {"data-loader-stall",
-           "saving / step (fault; a note from 0.05)",
-           0.10,
-           {"h200/loader", "planted/loader_workers"},
-           {},
-           [](const RuleInput& i) { return ratio_of(i, Transform::kLoaderReady); }},
-          {"host-pause, garbage-collection",
-           "saving / step",
-           0.05,
-           {"h200/straggler_rank1", "planted/gc", "planted/gc_stack", "planted/python_batch"},
-           {},
-           [](const RuleInput& i) { return gather_pauses(i, false).share + gather_pauses(i, true).share; }},
-          {"hidden-sync", "hidden waits in the median step", 2, {"h200/sync", "h200/mask_sync"}, {}, hidden_waits},
-          {"blocking-copy",
-           "pageable host-to-device copies a step",
-           1,
-           {"h200/resnet_pageable", "planted/small_pageable"},
-           {},
-           [](const RuleInput& i) {
-             return static_cast<double>(
-                        compute_pageable_copies(i.trace, i.facts.timeline, i.facts.steps, i.facts.main_busy()->device)
-                            .count) /
-                    step_count(i);
-           }},
-          {"allocator-thrash",
-           "allocation and free calls in the median step",
-           2,
-           {"planted/thrash"},
-           {"planted/cold_start"},
-           allocation_calls},
-          {"allocator-thrash",
-           "saving / step",
-           0.01,
-           {"planted/thrash"},
-           {},
-           [](const RuleInput& i) { return ratio_of(i, Transform::kAllocatorFree); }},
-          {"outlier-step",
-           "longest step but the first / median of the others",
-           1.5,
-           {"planted/checkpoint", "planted/checkpoint_stack", "planted/compile"},
-           {"planted/loader_workers"},
-           outlier},
-          {"unfused-optimizer",
-           "optimizer kernels a step with a median under 20 us",
-           200,
-           {"h200/optimizer", "planted/scaler"},
-           {},
-           optimizer_kernels},
-          {"no-tensor-cores",
-           "SIMT matmul time / GPU time",
-           0.10,
-           {"h200/fp32", "planted/fp32_shapes"},
-           {},
-           [](const RuleInput& i) {
-             const DeviceBusy& busy = *i.facts.main_busy();
-             return static_cast<double>(busy.simt_matmul_ns) / static_cast<double>(busy.gpu_sum_ns);
-           }},
-          {"exposed-copy",
-           "copies alone / window and saving / step, the smaller (fault; a note from 0.05)",
-           0.20,
-           {"planted/offload"},
-           {},
-           [](const RuleInput& i) {
-             return std::min(share_of_window(i, i.facts.main_busy()->exposed_copy_ns),
-                             ratio_of(i, Transform::kCopiesOverlapped));
-           }},
-          {"straggler (one rank)", "exposed wait / step", 0.10, {"h200/straggler_rank0"}, {}, lone_wait},
-          {"exposed-communication",
-           "communication alone / window, straggler's waits included",
-           0.05,
-           {"h200/straggler_rank0"},
-           {},
-           [](const RuleInput& i) { return share_of_window(i, i.facts.main_busy()->exposed_communication_ns); }},
-          {"host-overhead",
-           "(step without specific causes - GPU floor) / step, low end",
-           0.15,
-           {"h200/tiny", "h200/mask_sync", "planted/decode"},
-           {"planted/launch_blocking"},
-           host_share},
-          {"profiler-distortion",
-           "recorded step / high end of the step without the profiler",
-           1.10,
-           {"h200/tiny", "h200/optimizer", "h200/mask_sync", "planted/decode"},
-           {"h200/logsync", "h200/sync", "planted/scaler", "planted/evaluate", "planted/recompute",
-            "planted/compile_steady", "planted/thrash", "planted/loader_workers"},
-           [](const RuleInput& i) {
-             const auto step = i.facts.what_ifs.unprofiled_step();
-             return static_cast<double>(recorded_step_ns(i)) /
-                    static_cast<double>(step ? step->high_ns : recorded_step_ns(i));
-           }},
-          {"graph-step",
-           "events from graph launches / events",
-           0.5,
-           {"h200/graph"},
-           {},
-           [](const RuleInput& i) {
-             return static_cast<double>(i.facts.launches.graph_event_count) /
-                    static_cast<double>(i.facts.ledger.gpu_event_count);
-           }},
-          {"compute-bound",
-           "GPU floor / step - communication alone",
-           0.80,
-           {"h200/solid", "h200/memspike", "h200/graph", "h200/logsync", "h200/solid4_stack", "h200/ddp_rank0",
-            "h200/ddp_rank1", "h200/resnet_healthy", "h200/fp32", "planted/compile_steady", "planted/recompute",
-            "planted/odd_sizes", "planted/fp32_shapes"},
-           // Silenced by a fault of their own, by their copies, or not a matter of the median step.
-           {"h200/sync", "h200/optimizer", "h200/resnet_pageable", "planted/offload", "planted/small_pageable",
-            "planted/scaler", "planted/thrash", "planted/checkpoint", "planted/checkpoint_stack", "planted/compile",
-            "planted/cold_start", "planted/evaluate", "planted/launch_blocking"},
-           floor_ratio}};
+  return {
+      {"launch-blocking",
+       "kernels over 20 us that ended before their call returned",
+       0.95,
+       {"planted/launch_blocking"},
+       {},
+       [](const RuleInput& i) {
+         return compute_launch_returns(i.trace, i.facts.timeline, i.facts.steps.window).ratio();
+       }},
+      {"data-loader-stall",
+       "saving / step (fault; a note from 0.05)",
+       0.10,
+       {"h200/loader", "planted/loader_workers"},
+       {},
+       [](const RuleInput& i) { return ratio_of(i, Transform::kLoaderReady); }},
+      {"host-pause, garbage-collection",
+       "saving / step",
+       0.05,
+       {"h200/straggler_rank1", "planted/gc", "planted/loop_gc", "planted/gc_stack", "planted/python_batch"},
+       {},
+       [](const RuleInput& i) { return gather_pauses(i, false).share + gather_pauses(i, true).share; }},
+      {"hidden-sync", "hidden waits in the median step", 2, {"h200/sync", "h200/mask_sync"}, {}, hidden_waits},
+      {"blocking-copy",
+       "pageable host-to-device copies a step",
+       1,
+       {"h200/resnet_pageable", "planted/small_pageable", "planted/loop_unpinned"},
+       {},
+       [](const RuleInput& i) {
+         return static_cast<double>(
+                    compute_pageable_copies(i.trace, i.facts.timeline, i.facts.steps, i.facts.main_busy()->device)
+                        .count) /
+                step_count(i);
+       }},
+      {"allocator-thrash",
+       "allocation and free calls in the median step",
+       2,
+       {"planted/thrash", "planted/loop_thrash"},
+       {"planted/cold_start"},
+       allocation_calls},
+      {"allocator-thrash",
+       "saving / step",
+       0.01,
+       {"planted/thrash", "planted/loop_thrash"},
+       {},
+       [](const RuleInput& i) { return ratio_of(i, Transform::kAllocatorFree); }},
+      {"outlier-step",
+       "longest step but the first / median of the others",
+       1.5,
+       {"planted/checkpoint", "planted/checkpoint_stack", "planted/compile"},
+       {"planted/loader_workers", "planted/loop_checkpoint"},
+       outlier},
+      {"unfused-optimizer",
+       "optimizer kernels a step with a median under 20 us",
+       200,
+       {"h200/optimizer", "planted/scaler"},
+       {},
+       optimizer_kernels},
+      {"no-tensor-cores",
+       "SIMT matmul time / GPU time",
+       0.10,
+       {"h200/fp32", "planted/fp32_shapes"},
+       {},
+       [](const RuleInput& i) {
+         const DeviceBusy& busy = *i.facts.main_busy();
+         return static_cast<double>(busy.simt_matmul_ns) / static_cast<double>(busy.gpu_sum_ns);
+       }},
+      {"exposed-copy",
+       "copies alone / window and saving / step, the smaller (fault; a note from 0.05)",
+       0.20,
+       {"planted/offload"},
+       {},
+       [](const RuleInput& i) {
+         return std::min(share_of_window(i, i.facts.main_busy()->exposed_copy_ns),
+                         ratio_of(i, Transform::kCopiesOverlapped));
+       }},
+      {"straggler (one rank)", "exposed wait / step", 0.10, {"h200/straggler_rank0"}, {}, lone_wait},
+      {"exposed-communication",
+       "communication alone / window, straggler's waits included",
+       0.05,
+       {"h200/straggler_rank0"},
+       {},
+       [](const RuleInput& i) { return share_of_window(i, i.facts.main_busy()->exposed_communication_ns); }},
+      {"host-overhead",
+       "(step without specific causes - GPU floor) / step, low end",
+       0.15,
+       {"h200/tiny", "h200/mask_sync", "planted/decode", "planted/score"},
+       {"planted/launch_blocking"},
+       host_share},
+      {"profiler-distortion",
+       "recorded step / high end of the step without the profiler",
+       1.10,
+       {"h200/tiny", "h200/optimizer", "h200/mask_sync", "planted/decode"},
+       {"h200/logsync", "h200/sync", "planted/scaler", "planted/evaluate", "planted/recompute",
+        "planted/compile_steady", "planted/thrash", "planted/loop_thrash", "planted/score", "planted/loader_workers"},
+       [](const RuleInput& i) {
+         const auto step = i.facts.what_ifs.unprofiled_step();
+         return static_cast<double>(recorded_step_ns(i)) /
+                static_cast<double>(step ? step->high_ns : recorded_step_ns(i));
+       }},
+      {"graph-step",
+       "events from graph launches / events",
+       0.5,
+       {"h200/graph"},
+       {},
+       [](const RuleInput& i) {
+         return static_cast<double>(i.facts.launches.graph_event_count) /
+                static_cast<double>(i.facts.ledger.gpu_event_count);
+       }},
+      {"compute-bound",
+       "GPU floor / step - communication alone",
+       0.80,
+       {"h200/solid", "h200/memspike", "h200/graph", "h200/logsync", "h200/solid4_stack", "h200/ddp_rank0",
+        "h200/ddp_rank1", "h200/resnet_healthy", "h200/fp32", "planted/compile_steady", "planted/recompute",
+        "planted/loop_unpinned", "planted/odd_sizes", "planted/fp32_shapes"},
+       // Silenced by a fault of their own, by their copies, or not a matter of the median step.
+       {"h200/sync", "h200/optimizer", "h200/resnet_pageable", "planted/offload", "planted/small_pageable",
+        "planted/scaler", "planted/thrash", "planted/loop_thrash", "planted/loop_checkpoint", "planted/checkpoint",
+        "planted/checkpoint_stack", "planted/compile", "planted/cold_start", "planted/evaluate",
+        "planted/launch_blocking"},
+       floor_ratio}};
 }
 
 struct Values {

@@ -62,6 +62,11 @@ const Expected kRecordings[] = {
     {"planted/small_pageable", {"blocking-copy"}, {}},
     {"planted/evaluate", {}, {"compute-bound"}, {"hidden-sync", "outlier-step"}},
     {"planted/recompute", {}, {"compute-bound"}},
+    {"planted/loop_checkpoint", {"outlier-step"}, {}, {"exposed-copy", "hidden-sync", "profiler-distortion"}},
+    {"planted/loop_thrash", {"allocator-thrash"}, {}, {"warm-up-in-window"}},
+    {"planted/loop_unpinned", {}, {"blocking-copy", "compute-bound"}},
+    {"planted/loop_gc", {"host-pause"}, {}, {"outlier-step"}},
+    {"planted/score", {"host-overhead"}, {"profiler-distortion"}, {"hidden-sync"}},
 };
 
 const Facts& facts_of(const std::string& name) {
