@@ -36,7 +36,8 @@ struct Substitute {
   std::string_view text;
   char ascii;
 };
-constexpr Substitute kSubstitutes[] = {{"…", '~'}, {"·", '-'}, {"█", '#'}, {"▓", '%'}, {"▒", '='}, {"░", '.'}};
+constexpr Substitute kSubstitutes[] = {{"\xC2\xA0", ' '}, {"…", '~'}, {"·", '-'}, {"█", '#'},
+                                       {"▓", '%'},        {"▒", '='}, {"░", '.'}};
 
 char ascii_of(std::string_view point) {
   for (const Substitute& substitute : kSubstitutes) {
@@ -89,6 +90,11 @@ Line& Line::add_right(std::size_t column, std::string_view text, Ink ink) {
 
 void Page::add(const Line& line) {
   std::string text = line.text();
+  // No-break spaces have done their work when lines are made.
+  constexpr std::string_view kNoBreakSpace = "\xC2\xA0";
+  for (std::size_t at = text.find(kNoBreakSpace); at != std::string::npos; at = text.find(kNoBreakSpace, at)) {
+    text.replace(at, kNoBreakSpace.size(), 1, ' ');
+  }
   while (!text.empty() && text.back() == ' ') text.pop_back();
   lines_.push_back(std::move(text));
 }

@@ -142,6 +142,19 @@ class Wrapper {
   std::vector<std::string> lines_;
 };
 
+// "%", "ms", "GiB," and the like: a number keeps its unit on its line.
+bool is_unit(std::string_view word) {
+  const std::size_t end = word.find_last_not_of(".,;:)");
+  if (end == std::string_view::npos) return false;
+  word = word.substr(0, end + 1);
+  for (const std::string_view unit : {"%", "ms", "us", "ns", "s", "B", "KiB", "MiB", "GiB", "MB", "GB", "TFLOP/s"}) {
+    if (word == unit) return true;
+  }
+  return false;
+}
+
+bool ends_in_digit(std::string_view word) { return !word.empty() && word.back() >= '0' && word.back() <= '9'; }
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -216,11 +229,20 @@ std::string pad_left(std::string_view text, std::size_t width) {
 
 std::vector<std::string> wrap_text(std::string_view text, std::size_t width) {
   Wrapper wrapper(width);
+  std::string pending;  // a word that may be joined by the unit behind it
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) wrapper.add(text.substr(0, end));
+    const std::string_view word = text.substr(0, end);
+    if (is_unit(word) && ends_in_digit(pending)) {
+      pending += ' ';
+      pending += word;
+    } else if (end > 0) {
+      if (!pending.empty()) wrapper.add(pending);
+      pending = word;
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  if (!pending.empty()) wrapper.add(pending);
   return wrapper.finish();
 }
 

@@ -28,7 +28,8 @@ namespace stepscope {
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
 
 // Lines of at most `width` columns, broken at spaces; a word longer than a line is broken after a punctuation
-// mark where there is one, else anywhere. At least one line.
+// mark where there is one, else anywhere. A number keeps its unit ("52 %"); U+00A0 is never broken at and stays
+// as it is. At least one line.
 [[nodiscard]] std::vector<std::string> wrap_text(std::string_view text, std::size_t width);
 
 // The nearest of `words` by edit distance, for "did you mean"; empty when none is near.

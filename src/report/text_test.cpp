@@ -48,6 +48,8 @@ TEST(Text, WrapsAtSpacesAndBreaksLongWords) {
   EXPECT_EQ(wrap_text("", 7), (std::vector<std::string>{""}));
   EXPECT_EQ(wrap_text("/data/user/train.py", 12), (std::vector<std::string>{"/data/user/", "train.py"}));
   EXPECT_EQ(wrap_text("aaaaaaaaaa", 4), (std::vector<std::string>{"aaaa", "aaaa", "aa"}));
+  EXPECT_EQ(wrap_text("about 52 % of it", 9), (std::vector<std::string>{"about", "52 % of", "it"}));
+  EXPECT_EQ(wrap_text("took (52 ms) once", 9), (std::vector<std::string>{"took", "(52 ms)", "once"}));
   for (const std::string& line : wrap_text("a 训练数据加载训练数据加载 b", 5)) EXPECT_LE(display_width(line), 5U);
 }
 

@@ -1,8 +1,9 @@
 """The text of every recording and case at 80 and 160 columns: no line too long, the first screen whole, no colour in pipes."""
+import json
 import re
 import unittest
 
-from program import COMPLETE, PARTIAL, cases, columns, recordings, run, without_colour
+from program import COMPLETE, DATA, PARTIAL, cases, columns, recordings, run, without_colour
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
@@ -84,6 +85,26 @@ class Layout(unittest.TestCase):
                 for device in report["devices"]:
                     self.assertIsNone(device["gpu_busy_ns"])
                     self.assertIsNone(device["idle_ns"])
+
+    def test_several_devices(self):
+        text = (DATA / "cases" / "A00_good.json").read_text()
+        document = json.loads(text)
+        second = []
+        for event in document["traceEvents"]:
+            if event.get("cat") == "kernel":
+                copy = json.loads(json.dumps(event))
+                copy["pid"] = copy["args"]["device"] = 1
+                copy["dur"] = event["dur"] / 2
+                copy["args"]["correlation"] += 100000
+                second.append(copy)
+        document["traceEvents"] += second
+        done = run("report", "-", stdin=json.dumps(document).encode())
+        self.assertIn("Devices", done.out)
+        self.check_width(done.out, 80, "devices")
+        for device, busy in ((0, 900_000), (1, 450_000)):
+            report = run("report", "-", "--device", device, "--json", stdin=json.dumps(document).encode()).json()
+            main = [d for d in report["devices"] if d["is_main"]]
+            self.assertEqual([(d["device"], d["gpu_busy_ns"]) for d in main], [(device, busy)])
 
     def test_unknown_steps_are_said_with_what_to_do(self):
         done = run("report", "cases/A22_no_profiler_step.json")

@@ -57,6 +57,13 @@ std::vector<Part> with_rest(std::vector<Part> parts, std::size_t most) {
   return parts;
 }
 
+// "data loader 49.7" is not to be parted by a line's end.
+std::string unbroken(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == ' ' ? std::string("\xC2\xA0") : std::string(1, c);
+  return out;
+}
+
 // "busy 42.9: matmul 24.1, attention 7.9, rest 10.9"
 std::string parts_text(std::string_view label, DurationNs total_ns, const std::vector<Part>& parts, std::size_t most,
                        const DurationFormat& format) {
@@ -64,7 +71,8 @@ std::string parts_text(std::string_view label, DurationNs total_ns, const std::v
   std::string text;
   for (const Part& part : with_rest(parts, most)) {
     const std::string number = format.number(part.length_ns);
-    if (number != zero) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", part.words, number);
+    if (number == zero) continue;
+    text += fmt::format("{}{}", text.empty() ? ": " : ", ", unbroken(fmt::format("{} {}", part.words, number)));
   }
   return fmt::format("{} {}{}", label, format.number(total_ns), text);
 }

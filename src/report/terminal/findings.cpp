@@ -73,16 +73,17 @@ void add_brief(std::size_t index, const Finding& finding, Page& page) {
 
 void add_proof_command(const Report& report, Page& page) {
   const std::string which = report.findings.size() == 1 ? "--finding 1" : "--finding N";
-  std::string command = more_command(report, page.style(), which);
-  const std::string_view words = "the proof, on the timeline:  $ ";
+  std::string command = "$ " + more_command(report, page.style(), which);
   const std::size_t room = page.style().width - kLabelColumn;
-  if (display_width(words) + display_width(command) > room) command = page.style().program + " report FILE " + which;
-  if (display_width(words) + display_width(command) > room) {
-    page.paragraph("the proof, on the timeline:", kLabelColumn, Ink::kDim);
-    page.paragraph("$ " + command, kLabelColumn);
-    return;
+  if (display_width(command) > room) command = "$ " + page.style().program + " report FILE " + which;
+  Line line = page.line();
+  line.pad_to(kLabelColumn).add(command);
+  for (const std::string_view words : {"   # the proof, on the timeline", "   # the proof"}) {
+    if (line.width() + display_width(words) > page.style().width) continue;
+    line.add(words, Ink::kDim);
+    break;
   }
-  page.add(page.line().pad_to(kLabelColumn).add(words, Ink::kDim).add(command));
+  page.add(line);
 }
 
 }  // namespace

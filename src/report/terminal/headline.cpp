@@ -84,8 +84,9 @@ void add_host_lead(const Report& report, const DurationFormat& format, Page& pag
   if (!steps.median_ns || !steps.host_span_median_ns || !steps.host_lead_ns) return;
   // 5 %: below that a clock around the step would have been right for all purposes.
   const DurationNs difference_ns = *steps.median_ns - *steps.host_span_median_ns;
-  if (difference_ns < *steps.median_ns / 20 || *steps.host_lead_ns <= 0) return;
   const double ahead = static_cast<double>(*steps.host_lead_ns) / static_cast<double>(*steps.median_ns);
+  // A quarter of a step: less is a late synchronization, no habit of the loop.
+  if (difference_ns < *steps.median_ns / 20 || ahead < 0.25) return;
   page.paragraph(
       fmt::format("on the GPU; the host queues a step in {} and runs {:.1f} steps ahead: a clock around the step "
                   "would have said {}",
