@@ -124,7 +124,8 @@ MaybeInt integer_from(std::string_view text) {
 std::optional<double> real_from(std::string_view text) {
   double value = 0;
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
-  if (text.empty() || !(is_digit(text[0]) || text[0] == '-' || text[0] == '.')) return std::nullopt;
+  const std::size_t first = text.starts_with('-') ? 1 : 0;  // from_chars would take "nan" and "inf"
+  if (text.size() <= first || !(is_digit(text[first]) || text[first] == '.')) return std::nullopt;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;

@@ -36,8 +36,12 @@ class EventList {
   std::uint64_t offset_of(const char* at) const { return offset_ + static_cast<std::uint64_t>(at - begin_); }
 
   const char* read_one(const char* at) {
-    const char* behind = read_event(at, end_, event_, remarks_);
-    if (behind == nullptr || !may_follow(behind)) return read_damaged(at);
+    const Remarks before = remarks_;
+    const char* const behind = read_event(at, end_, event_, remarks_);
+    if (behind == nullptr || !may_follow(behind)) {
+      remarks_ = before;
+      return read_damaged(at);
+    }
     ++rows_.event_count;
     writer_.write(event_, offset_of(at));
     return behind;

@@ -1,0 +1,195 @@
+// One test a kind of damage, each with sound events around it that must all be kept.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "import/bytes/byte_source.h"
+#include "import/chrome_json/chrome_json.h"
+
+namespace stepscope {
+namespace {
+
+Result<std::vector<Trace>> read_text(std::string text) {
+  const auto source = bytes_of(std::move(text));
+  return chrome_json::read(*source, "text", {.threads = 1, .progress = {}});
+}
+
+std::string frame(const std::string& name, int ts = 50) {
+  return R"({"ph": "X", "cat": "python_function", "name": ")" + name + R"(", "pid": 1, "tid": 1, "ts": )" +
+         std::to_string(ts) + R"(.000, "dur": 1.000, "args": {"Python id": 1}})";
+}
+
+std::string kernel(int ts) {
+  return R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": )" + std::to_string(ts) +
+         R"(.000, "dur": 2.000, "args": {"device": 0, "stream": 7, "correlation": 1, "grid": [4, 1, 1]}})";
+}
+
+std::string document(const std::string& events) {
+  return "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [\n" + events + "\n  ],\n  \"traceName\": \"t\"\n}\n";
+}
+
+// The text between two sound kernels, in a document.
+Trace between(const std::string& text, std::size_t traces_expected = 1) {
+  Result<std::vector<Trace>> traces = read_text(document("  " + kernel(10) + ",\n  " + text + ",\n  " + kernel(90)));
+  if (!traces) {
+    ADD_FAILURE() << traces.error().to_string();
+    return {};
+  }
+  EXPECT_EQ(traces->size(), traces_expected);
+  EXPECT_EQ(traces->front().gpu_events.size(), 2U) << "a sound event is lost";
+  EXPECT_EQ(traces->front().info.trace_name, "t") << "what stands behind the events is lost";
+  return std::move(traces->front());
+}
+
+std::string notes_of(const Trace& trace) {
+  std::string text;
+  for (const Note& note : trace.notes.all()) {
+    text += std::string(note_kind_name(note.kind)) + "/" + std::string(note_severity_name(note.severity)) + "/" +
+            std::to_string(note.count) + " ";
+  }
+  return text;
+}
+
+std::string only_frame(const Trace& trace) {
+  EXPECT_EQ(trace.frames.size(), 1U);
+  return trace.frames.empty() ? "" : std::string(trace.text(trace.frames.name[FrameId(0)]));
+}
+
+TEST(Damage, ControlCharactersAndForeignBytesInNamesAreKept) {
+  for (const std::string& name :
+       {std::string("a\nb"), std::string("a\tb"), std::string("a\xff\xfe"), std::string("a\0b", 3)}) {
+    const Trace trace = between(frame(name));
+    EXPECT_EQ(only_frame(trace), name);
+    EXPECT_EQ(notes_of(trace), "control_character/recovered/1 ");
+  }
+}
+
+TEST(Damage, QuotesInNamesAreRestored) {
+  for (const std::string name :
+       {R"(a "b" c)", R"(")", R"({"x": "y"})", R"(a", "b)", R"("pid": 7)", R"(f("a", "id"))"}) {
+    const Trace trace = between(frame(name));
+    EXPECT_EQ(only_frame(trace), name);
+    EXPECT_EQ(notes_of(trace), "unescaped_quote/recovered/1 ");
+  }
+}
+
+TEST(Damage, ABackslashBeforeTheClosingQuoteIsRestored) {
+  const Trace trace = between(frame(R"(C:\dir\)"));
+  EXPECT_EQ(only_frame(trace), R"(C:\dir\)");
+}
+
+TEST(Damage, QuotesInArgumentsAreRestored) {
+  const Trace trace = between(
+      R"({"ph": "X", "cat": "cpu_op", "name": "o", "pid": 1, "tid": 1, "ts": 50, "dur": 1, "args": {"Call stack": "a "b" c", "External id": 5}})");
+  ASSERT_EQ(trace.ops.size(), 1U);
+  EXPECT_EQ(trace.text(trace.ops.call_stack[OpId(0)]), R"(a "b" c)");
+  EXPECT_EQ(trace.ops.external_id[OpId(0)], MaybeInt(5));
+}
+
+TEST(Damage, UnquotedJunkIsNoValue) {
+  const Trace trace = between(
+      R"({"ph": "X", "cat": "cpu_op", "name": "o", "pid": 1, "tid": 1, "ts": 50, "dur": 1, "args": {"x": <object at 0x7f>, "External id": 5}})");
+  ASSERT_EQ(trace.ops.size(), 1U);
+  EXPECT_EQ(trace.ops.external_id[OpId(0)], MaybeInt(5));
+  EXPECT_EQ(notes_of(trace), "bare_value/recovered/1 ");
+}
+
+TEST(Damage, AnEventThatNeverEndsCostsItselfOnly) {
+  for (const std::string cut :
+       {R"({"ph": "X", "cat": "cpu)", R"({"ph": "X", "cat": "cpu_op", "name": )", R"({"ph": "X", )",
+        R"({"ph": "X", "cat": "cpu_op", "name": "a", "args": {"Input Dims": [[1, 2)"}) {
+    const Trace trace = between(cut);
+    EXPECT_EQ(trace.notes.count(NoteKind::kDamagedEvent), 1U) << cut;
+    EXPECT_TRUE(trace.notes.lost_anything()) << cut;
+  }
+}
+
+TEST(Damage, StrayBracketsAndCommas) {
+  EXPECT_TRUE(between(frame("a") + "}").notes.lost_anything());
+  EXPECT_TRUE(between(frame("a") + "}}").notes.lost_anything());
+  EXPECT_EQ(between(frame("a") + ",,").frames.size(), 1U);
+  EXPECT_EQ(between(frame("a") + frame("b", 60)).frames.size(), 2U) << "a comma is missing";
+}
+
+TEST(Damage, OneUnreadableEventIsLostTwoAreUnsound) {
+  const std::string bad = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5.0, "dur" 1.0})";
+  EXPECT_EQ(notes_of(between(bad)), "damaged_event/lost/1 ");
+  EXPECT_EQ(notes_of(between(bad + ",\n" + bad)), "damaged_event/lost/2 interleaved_writers/unsound/2 ");
+}
+
+TEST(Damage, PiecesOfTwoEventsAreUnsound) {
+  const Trace trace = between(
+      R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5.0, "dur": 1.0})");
+  EXPECT_TRUE(trace.notes.unsound());
+}
+
+TEST(Damage, AHoleOfZeros) {
+  const std::string event = frame("name");
+  const Trace trace = between(event.substr(0, 40) + std::string(50, '\0') + event.substr(90));
+  EXPECT_TRUE(trace.notes.lost_anything());
+  EXPECT_FALSE(trace.notes.unsound());
+}
+
+TEST(Damage, EventsBehindTheEndAreUnsound) {
+  const std::string sound = document(kernel(10));
+  Result<std::vector<Trace>> traces = read_text(sound + "00, \"dur\": 1},\n" + kernel(20) + ",\n" + kernel(30) + "]}");
+  ASSERT_TRUE(traces.has_value());
+  ASSERT_EQ(traces->size(), 1U);
+  EXPECT_EQ(traces->front().gpu_events.size(), 3U);
+  EXPECT_TRUE(traces->front().notes.unsound());
+}
+
+TEST(Damage, ADocumentBehindACutOne) {
+  const std::string first = document(kernel(10) + ",\n" + kernel(20));
+  for (const std::size_t size :
+       {first.find("\"k\"") + 2, first.rfind("grid") + 5, first.rfind("]"), first.rfind("\"traceName")}) {
+    Result<std::vector<Trace>> traces = read_text(first.substr(0, size) + document(kernel(5)));
+    ASSERT_TRUE(traces.has_value());
+    EXPECT_EQ(traces->back().gpu_events.size(), 1U) << size;
+    EXPECT_EQ(traces->back().gpu_events.start_ns[GpuEventId(0)], 5000) << size;
+    EXPECT_TRUE(traces->back().notes.all().empty()) << size;
+  }
+}
+
+TEST(Damage, TextBehindTheDocumentIsNoted) {
+  Result<std::vector<Trace>> traces = read_text(document(kernel(10)) + "INFO: done\n");
+  ASSERT_TRUE(traces.has_value());
+  EXPECT_EQ(notes_of(traces->front()), "trailing_text/recovered/1 ");
+}
+
+TEST(Damage, HugeNamesAndDeepNesting) {
+  const std::string huge(10 << 20, 'x');
+  EXPECT_EQ(only_frame(between(frame(huge))).size(), huge.size());
+  const std::string deep(200000, '[');
+  EXPECT_TRUE(between(R"({"ph": "X", "cat": "cpu_op", "name": "o", "ts": 1, "dur": 1, "args": {"x": )" + deep + "}}")
+                  .notes.lost_anything());
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += R"({"a":)";
+  EXPECT_TRUE(between(R"({"ph": "X", "cat": "cpu_op", "name": "o", "ts": 1, "dur": 1, "args": {"x": )" + objects + "}}")
+                  .notes.lost_anything());
+}
+
+TEST(Damage, ADamagedHeader) {
+  for (const std::string header :
+       {R"("deviceProperties": [{"id": 0, "name": "GPU", "clock": nan}], "distributedInfo": {"rank": 3},)",
+        R"("host": "a"b", "distributedInfo": {"rank": 3},)", R"("x": , "distributedInfo": {"rank": 3},)"}) {
+    Result<std::vector<Trace>> traces = read_text("{" + header + "\"traceEvents\": [" + kernel(1) + "]}");
+    ASSERT_TRUE(traces.has_value()) << header;
+    EXPECT_EQ(traces->front().gpu_events.size(), 1U) << header;
+  }
+}
+
+TEST(Damage, WhatIsNoTraceIsRefused) {
+  auto message = [](const std::string& text) {
+    Result<std::vector<Trace>> traces = read_text(text);
+    return traces ? "read" : traces.error().message;
+  };
+  EXPECT_EQ(message("{\"a\": 1}"), "not a trace: JSON without a list of events (\"traceEvents\")");
+  EXPECT_EQ(message("{\"traceEvents\": null}"), "not a trace: JSON without a list of events (\"traceEvents\")");
+  EXPECT_EQ(message("{\"traceEvents\": [1, 2, 3]}"), "no event could be read: the text is damaged");
+  EXPECT_EQ(message("   \n"), "file is blank");
+}
+
+}  // namespace
+}  // namespace stepscope
