@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/hash.h"
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -42,10 +43,10 @@ struct Fragment {
   StreamId stream(std::int64_t device_number, std::string_view key);
 
  private:
-  tsl::robin_map<std::uint32_t, std::uint32_t> process_rows_;  // StringId of pid -> row
-  tsl::robin_map<std::int64_t, std::uint32_t> device_rows_;    // number -> row
-  tsl::robin_map<std::uint64_t, std::uint32_t> thread_rows_;   // (process row, StringId of tid) -> row
-  tsl::robin_map<std::uint64_t, std::uint32_t> stream_rows_;   // (device row, StringId of the key) -> row
+  tsl::robin_map<std::uint32_t, std::uint32_t, MixedHash> process_rows_;  // StringId of pid -> row
+  tsl::robin_map<std::int64_t, std::uint32_t, MixedHash> device_rows_;    // number -> row
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixedHash> thread_rows_;   // (process row, StringId of tid) -> row
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixedHash> stream_rows_;   // (device row, StringId of the key) -> row
   ProcessId last_process_;
   ThreadId last_thread_;
   DeviceId last_device_;

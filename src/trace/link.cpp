@@ -5,6 +5,8 @@
 #include "trace/link.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "base/parallel.h"
 #include "trace/api_kind.h"
@@ -81,39 +83,65 @@ std::vector<NumberIndex<RowId>> index_by_process(const std::vector<std::vector<R
   return indexes;
 }
 
-struct Found {
-  CallId call;
-  std::size_t matches = 0;
+// Calls by correlation number, for GPU events, which name no process (or, rarely, do).
+class CallIndex {
+ public:
+  explicit CallIndex(const Trace& trace) : trace_(trace) {
+    auto correlation = [&](CallId id) { return trace.calls.correlation[id]; };
+    std::vector<CallId> all;
+    all.reserve(trace.calls.size());
+    for (CallId id : trace.calls.ids().ids()) all.push_back(id);
+    first_ = NumberIndex<CallId>::build(all, correlation);
+    for (ProcessId id : trace.processes.ids().ids()) processes_.try_emplace(trace.text(trace.processes.key[id]), id);
+    if (trace.processes.size() < 2) return;
+    clashes_.resize(trace.calls.size());
+    for (CallId id : all) {
+      const CallId first = first_.find(trace.calls.correlation[id]);
+      if (first.has_value() && process_of(first) != process_of(id)) clashes_[first.value] = true;
+    }
+    by_process_ = index_by_process(rows_by_process(trace, trace.calls_of_thread), correlation);
+  }
+
+  // The call with the number; `is_clash` if calls of several processes have it.
+  CallId find(MaybeInt process_hint, MaybeInt number, bool& is_clash) const {
+    is_clash = false;
+    const CallId first = first_.find(number);
+    if (!first.has_value()) return {};
+    if (process_hint.has_value()) {
+      const auto process = processes_.find(std::to_string(process_hint.value()));
+      if (process == processes_.end()) return {};
+      return by_process_.empty() ? first : by_process_[process->second.value].find(number);
+    }
+    is_clash = !clashes_.empty() && clashes_[first.value];
+    return is_clash ? CallId{} : first;
+  }
+
+ private:
+  ProcessId process_of(CallId id) const { return trace_.threads.process[trace_.calls.thread[id]]; }
+
+  const Trace& trace_;
+  NumberIndex<CallId> first_;                    // of all processes
+  std::vector<NumberIndex<CallId>> by_process_;  // only where there are several
+  std::vector<bool> clashes_;                    // CallId -> another process uses its number too; empty: never
+  tsl::robin_map<std::string_view, ProcessId> processes_;
 };
 
-Found find_call(const Trace& trace, const std::vector<NumberIndex<CallId>>& calls, MaybeInt hint,
-                MaybeInt correlation) {
-  Found found;
-  for (std::size_t p = 0; p < calls.size(); ++p) {
-    if (hint.has_value() && trace.text(trace.processes.key[ProcessId(p)]) != std::to_string(hint.value())) continue;
-    const CallId call = calls[p].find(correlation);
-    if (!call.has_value()) continue;
-    if (found.matches++ == 0) found.call = call;
-  }
-  return found;
-}
-
-void link_gpu_events(Trace& trace, const std::vector<NumberIndex<CallId>>& calls,
-                     const std::vector<NumberIndex<OpId>>& ops) {
+void link_gpu_events(Trace& trace, const CallIndex& calls, const std::vector<NumberIndex<OpId>>& ops) {
   GpuEvents& events = trace.gpu_events;
   std::uint64_t clashes = 0;
   std::uint64_t first_clash = 0;
   for (GpuEventId id : events.ids().ids()) {
-    const Found found = find_call(trace, calls, events.process_hint[id], events.correlation[id]);
-    if (found.matches > 1) {
+    bool is_clash = false;
+    const CallId call = calls.find(events.process_hint[id], events.correlation[id], is_clash);
+    if (is_clash) {
       if (clashes++ == 0) first_clash = events.file_order[id];
       continue;
     }
-    events.call[id] = found.call;
-    if (found.call.has_value()) {
-      const ProcessId process = trace.threads.process[trace.calls.thread[found.call]];
+    events.call[id] = call;
+    if (call.has_value()) {
+      const ProcessId process = trace.threads.process[trace.calls.thread[call]];
       const OpId op = ops[process.value].find(events.external_id[id]);
-      events.op[id] = op.has_value() ? op : trace.calls.op[found.call];
+      events.op[id] = op.has_value() ? op : trace.calls.op[call];
     } else if (ops.size() == 1) {
       events.op[id] = ops[0].find(events.external_id[id]);
     }
@@ -192,16 +220,13 @@ void link_trace(Trace& trace, unsigned threads) {
   link_host(trace, threads);
   classify_calls(trace);
   std::vector<NumberIndex<OpId>> ops;
-  std::vector<NumberIndex<CallId>> calls;
+  std::optional<CallIndex> calls;
   const std::function<void()> indexing[] = {
       [&] {
         ops = index_by_process(rows_by_process(trace, trace.ops_of_thread),
                                [&](OpId id) { return trace.ops.external_id[id]; });
       },
-      [&] {
-        calls = index_by_process(rows_by_process(trace, trace.calls_of_thread),
-                                 [&](CallId id) { return trace.calls.correlation[id]; });
-      },
+      [&] { calls.emplace(trace); },
   };
   parallel_for(std::size(indexing), threads, [&](std::size_t i) { indexing[i](); });
   for (CallId id : trace.calls.ids().ids()) {
@@ -209,7 +234,7 @@ void link_trace(Trace& trace, unsigned threads) {
     trace.calls.op_by_external_id[id] = ops[process.value].find(trace.calls.external_id[id]);
   }
   mark_duplicates(trace);
-  link_gpu_events(trace, calls, ops);
+  link_gpu_events(trace, *calls, ops);
   index_events_by_call(trace);
   note_negative_latencies(trace);
 }

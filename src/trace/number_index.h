@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/id.h"
 
 namespace stepscope {
@@ -32,8 +33,9 @@ class NumberIndex {
     }
     if (count == 0) return index;
     constexpr std::uint64_t kSlotsPerRow = 8;  // sparser than this, a map is smaller
+    constexpr std::uint64_t kFewSlots = 64;    // always good enough; a file may have a million processes
     const std::uint64_t width = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
-    index.dense_ = width < kSlotsPerRow * count + 1024;
+    index.dense_ = width < kSlotsPerRow * count + kFewSlots;
     index.least_ = least;
     if (index.dense_) index.slots_.resize(width + 1);
     for (RowId id : rows) {
@@ -64,7 +66,7 @@ class NumberIndex {
   bool dense_ = false;
   std::int64_t least_ = 0;
   std::vector<RowId> slots_;
-  tsl::robin_map<std::int64_t, RowId> map_;
+  tsl::robin_map<std::int64_t, RowId, MixedHash> map_;
 };
 
 }  // namespace stepscope

@@ -79,7 +79,8 @@ TEST(Rows, CategoriesOfOtherYearsAndVendors) {
   std::string events;
   for (const char* category : {"Operator", "Runtime", "xpu_runtime", "privateuse1_driver", "Kernel", "Memcpy", "Memset",
                                "cuda_sync", "overhead"}) {
-    events += (events.empty() ? "" : ",") + complete(category);
+    if (!events.empty()) events += ",";
+    events += complete(category);
   }
   const Trace trace = read_events(events);
   EXPECT_EQ(trace.ops.size(), 1U);
