@@ -16,7 +16,7 @@ constexpr const char* kExamples =
     "  stepscope ops trace.json --by shape --sort self_cpu_time_total --limit 20\n"
     "  stepscope ops trace.json --by stack\n"
     "  stepscope ops trace.json --csv > ops.csv\n"
-    "  stepscope ops trace.json --json     rows with the keys and units of torch's key_averages()\n\n"
+    "  stepscope ops trace.json --json    keys and units of torch's key_averages()\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
 
 struct Request {
@@ -40,11 +40,13 @@ GroupBy group_of(const std::string& by) {
 void add_options(CLI::App& app, Request& request) {
   add_file_option(app, request.file);
   app.add_option("--by", request.by, "what makes a row: name, shape, stack or module")
-      ->check(CLI::IsMember({"name", "shape", "stack", "module"}));
-  app.add_option("--sort", request.sort, "column to sort by, descending; none: as recorded");
-  app.add_option("--limit", request.limit, "rows to show (text: 30; CSV and JSON: all)");
+      ->type_name("WHAT")
+      ->check(one_of({"name", "shape", "stack", "module"}));
+  app.add_option("--sort", request.sort, "column to sort by, descending; none: as recorded")->type_name("KEY");
+  app.add_option("--limit", request.limit, "rows to show (text: 30; CSV and JSON: all)")->type_name("N");
   app.add_option("--stack-depth", request.stack_depth, "frames that make a stack, with --by stack (5)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+      ->type_name("N")
+      ->check(whole_number(1, 1000));
   auto* csv = app.add_flag("--csv", request.csv, "comma-separated values");
   app.add_flag("--json", request.json, "JSON (docs/formats/report.md)")->excludes(csv);
   add_rank_and_threads(app, request.trace);
@@ -67,8 +69,7 @@ std::string wrong_sort(const std::string& sort) {
 }  // namespace
 
 int run_ops(const Arguments& arguments, Console& console) {
-  CLI::App app("Operators, calls and kernels by time, memory and FLOPs: the numbers of torch's key_averages().",
-               "stepscope ops");
+  CLI::App app("Operators, calls and kernels by time, memory, FLOPs: torch's key_averages().", "stepscope ops");
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;

@@ -27,32 +27,40 @@ std::string hint_for(const CLI::App& app, const Arguments& arguments) {
 }  // namespace
 
 void add_file_option(CLI::App& app, std::string& file) {
-  app.add_option("FILE", file, "trace file (.json, .json.gz, any name), or - for standard input")->required();
+  app.add_option("FILE", file, "trace (.json, .json.gz); - is standard input")->required()->type_name("");
 }
 
+CLI::Validator whole_number(std::size_t least, std::size_t most) { return CLI::Range(least, most).description(""); }
+
+CLI::Validator one_of(const std::vector<std::string>& words) { return CLI::IsMember(words).description(""); }
+
 void add_rank_and_threads(CLI::App& app, TraceOptions& options) {
-  app.add_option("--rank", options.rank, "only the recording of this rank");
-  app.add_option("--threads", options.threads, "threads for reading; the result does not depend on it")
-      ->check(CLI::Range(1U, 1024U));
+  app.add_option("--rank", options.rank, "only the recording of this rank")->type_name("N");
+  app.add_option("--threads", options.threads, "threads for reading; the result is the same")
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
 }
 
 void add_trace_options(CLI::App& app, TraceOptions& options) {
-  app.add_option("--steps", options.steps_name, "name of the span that is one step, when it is not ProfilerStep#N");
-  app.add_option("--window", options.window, "steps: from the first to the last whole step; all: the whole file")
-      ->check(CLI::IsMember({"steps", "all"}));
-  app.add_option("--device", options.device, "device to report on; without it, the one that worked most");
+  app.add_option("--steps", options.steps_name, "the span that is one step, if not ProfilerStep#N")->type_name("NAME");
+  app.add_option("--window", options.window, "steps: the whole steps (default); all: the whole file")
+      ->type_name("WHICH")
+      ->check(one_of({"steps", "all"}));
+  app.add_option("--device", options.device, "device to report on; else the one that worked most")->type_name("N");
   add_rank_and_threads(app, options);
 }
 
 void add_style_options(CLI::App& app, StyleOptions& options) {
-  app.add_option("--color,--colour", options.colour, "auto, always or never; NO_COLOR is respected")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--width", options.width, "columns of text; without it, the terminal's, and 80 in a pipe")
-      ->check(CLI::Range(std::size_t{60}, std::size_t{400}));
+  app.add_option("--color,--colour", options.colour, "auto, always, never; NO_COLOR is respected")
+      ->type_name("WHEN")
+      ->check(one_of({"auto", "always", "never"}));
+  app.add_option("--width", options.width, "columns of text; else the terminal's, 80 in a pipe")
+      ->type_name("N")
+      ->check(whole_number(60, 400));
 }
 
 std::optional<int> parse_arguments(CLI::App& app, const Arguments& arguments, Console& console) {
-  app.get_formatter()->column_width(30);
+  app.get_formatter()->column_width(26);
   try {
     Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
     app.parse(std::move(reversed));

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 
@@ -30,6 +31,10 @@ void add_file_option(CLI::App& app, std::string& file);
 void add_trace_options(CLI::App& app, TraceOptions& options);
 void add_rank_and_threads(CLI::App& app, TraceOptions& options);
 void add_style_options(CLI::App& app, StyleOptions& options);
+
+// Checks that leave the help short: the option's own text says what is allowed.
+[[nodiscard]] CLI::Validator whole_number(std::size_t least, std::size_t most);
+[[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 
 // Missing: go on. Else the exit status: help was printed, or the usage was wrong and said so.
 [[nodiscard]] std::optional<int> parse_arguments(CLI::App& app, const Arguments& arguments, Console& console);

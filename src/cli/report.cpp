@@ -19,13 +19,14 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope report trace.pt.trace.json.gz\n"
-    "  stepscope report trace.json --finding 1        the proof of the first finding, on the timeline\n"
-    "  stepscope report trace.json --top 30           longer tables of kernels and operators\n"
-    "  stepscope report rank*.json.gz                 several files: one row each, worst first\n"
-    "  stepscope report trace.json --steps train      the span `train` is one step\n"
+    "  stepscope report trace.json --finding 1     proof of the first finding\n"
+    "  stepscope report trace.json --top 30        longer tables\n"
+    "  stepscope report rank*.json.gz              one row a file, worst first\n"
+    "  stepscope report trace.json --steps train   the span `train` is one step\n"
     "  stepscope report trace.json --json | jq .verdict\n"
     "  zcat trace.json.gz | stepscope report -\n\n"
-    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part or no verdict possible.\n";
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable,\n"
+    "             4 read in part, or no verdict is possible.\n";
 
 struct Request {
   std::vector<std::string> files;
@@ -37,19 +38,24 @@ struct Request {
   std::optional<std::size_t> finding;  // from 1
 };
 
+std::string check_peak(const std::string& text) {
+  const double value = std::strtod(text.c_str(), nullptr);
+  return std::isfinite(value) && value > 0 ? "" : "must be a number above 0, such as 989e12";
+}
+
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "trace files (.json, .json.gz, any name), or - for standard input")->required();
-  app.add_flag("--json", request.json, "the report as a versioned JSON document (docs/formats/report.md)");
+  app.add_option("FILE", request.files, "traces (.json, .json.gz); - is standard input")->required()->type_name("");
+  app.add_flag("--json", request.json, "a versioned document (docs/formats/report.md)");
   add_trace_options(app, request.trace);
-  app.add_option("--top", request.top, "rows of the tables of kernels and operators (5; 0: no tables)")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
+  app.add_option("--top", request.top, "rows of each table (5; 0: no tables)")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000));
   app.add_option("--peak-flops", request.peak_flops_per_s, "peak FLOP/s of the device, for MFU: 989e12")
-      ->check([](const std::string& text) {
-        const double value = std::strtod(text.c_str(), nullptr);
-        return std::isfinite(value) && value > 0 ? "" : "must be a number above 0, such as 989e12";
-      });
-  app.add_option("--finding", request.finding, "show this finding with its evidence on the timeline")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+      ->type_name("X")
+      ->check(CLI::Validator(check_peak, ""));
+  app.add_option("--finding", request.finding, "the proof of finding N, on the timeline")
+      ->type_name("N")
+      ->check(whole_number(1, 1000));
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -199,8 +205,7 @@ std::string check_finding(const Gathered& gathered, const Request& request) {
 }  // namespace
 
 int run_report(const Arguments& arguments, Console& console) {
-  CLI::App app("Where the step time of a recording goes, which fault costs most, and what fixing it would bring.",
-               "stepscope report");
+  CLI::App app("Where the step time goes, which fault costs most, what fixing it would bring.", "stepscope report");
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;

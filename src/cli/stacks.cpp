@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope stacks trace.json --metric self_device_time_total > gpu.folded\n"
-    "  stepscope stacks trace.json --metric self_cpu_time_total | flamegraph.pl > cpu.svg\n\n"
+    "  stepscope stacks trace.json --metric self_cpu_time | flamegraph.pl > cpu.svg\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
 
 constexpr const char* kNoStacks =
@@ -26,7 +26,7 @@ int run_stacks(const Arguments& arguments, Console& console) {
   std::string file, metric = "self_device_time_total";
   TraceOptions options;
   add_file_option(app, file);
-  app.add_option("--metric", metric, "self_device_time_total (default) or self_cpu_time_total");
+  app.add_option("--metric", metric, "self_device_time_total (default) or self_cpu_time_total")->type_name("NAME");
   add_rank_and_threads(app, options);
   app.footer(kExamples);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;

@@ -11,7 +11,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope steps trace.json\n"
     "  stepscope steps trace.json --steps train_step --csv > steps.csv\n\n"
-    "A step begins where the GPU begins its work, so times are right even when the host runs ahead.\n\n"
+    "A step begins where the GPU begins its work, so times are right even when\n"
+    "the host runs ahead.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
 
 }  // namespace

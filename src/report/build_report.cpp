@@ -119,9 +119,7 @@ const DeviceReport* Report::main_device() const {
   return at == devices.end() ? nullptr : &*at;
 }
 
-std::int64_t Report::step_divisor() const {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps.steps.size()));
-}
+std::int64_t Report::step_divisor() const { return is_per_step() ? static_cast<std::int64_t>(steps.steps.size()) : 1; }
 
 Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, std::string verdict,
                     const ReportOptions& options) {

@@ -62,13 +62,17 @@ std::string joined_stack(const AverageRow& row) {
 
 std::string us_text(DurationNs ns) { return fmt::format("{:.3f}", us(ns)); }
 
-// What a row is called in text: its name, then what it is grouped by.
+// What a row is called in text: its name, then what it is grouped by, each with its share of the room.
 std::string shown_name(const AverageRow& row, std::size_t width) {
+  std::string what = row.input_shapes == "[]" ? "" : clean_text(row.input_shapes);
+  if (!row.stack.empty()) what = clean_text(row.stack.front());
+  const bool is_kernel = row.device_type != "DeviceType.CPU" && !row.is_user_annotation;
+  const std::size_t wanted = what.empty() ? 0 : std::min(display_width(what), width / 2) + 2;
+  const std::size_t room = width - std::min(width, wanted);
   std::string name = clean_text(row.key);
-  if (row.device_type != "DeviceType.CPU" && !row.is_user_annotation) name = fold_kernel_name(name, width);
-  if (!row.input_shapes.empty()) name += "  " + clean_text(row.input_shapes);
-  if (!row.stack.empty()) name += "  " + clean_text(row.stack.front());
-  return shorten_middle(name, width);
+  name = is_kernel ? fold_kernel_name(name, room) : shorten_middle(name, room);
+  if (what.empty()) return name;
+  return name + "  " + shorten_end(what, width - std::min(width, display_width(name) + 2));
 }
 
 struct TextColumn {

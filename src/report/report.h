@@ -106,7 +106,9 @@ struct Report {
   [[nodiscard]] const DeviceReport* main_device() const;
   // Step time, busy and idle may be shown as sound numbers.
   [[nodiscard]] bool has_headline() const { return !ledger.headline_withheld.has_value(); }
-  // Divisor that turns totals over the window into a mean step; 1 when steps are unknown.
+  // Totals over the window are shown as a mean step: when steps are known and the window is theirs.
+  [[nodiscard]] bool is_per_step() const { return !steps.steps.empty() && !asked.whole_file_window; }
+  // The divisor that turns them into one; else 1.
   [[nodiscard]] std::int64_t step_divisor() const;
 };
 

@@ -7,7 +7,7 @@ from program import COMPLETE, DATA, PARTIAL, cases, columns, recordings, run, wi
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
-DETAILS = re.compile(r"^(Findings, continued|What the host did|Kernels by time|Operators by|Memory$|Steps,|Devices,|Data$)")
+DETAILS = re.compile(r"^(Findings, continued|Why the GPU was idle|Kernels by time|Operators by|Launches$|Memory$|Steps,|Devices,|Data$)")
 
 
 def first_screen(text):

@@ -75,7 +75,7 @@ class Usage(unittest.TestCase):
     def test_help_fits_80_columns(self):
         for command in COMMANDS:
             for line in run(command, "--help").out.splitlines():
-                self.assertLessEqual(columns(line), 100, line)
+                self.assertLessEqual(columns(line), 80, line)
 
 
 if __name__ == "__main__":

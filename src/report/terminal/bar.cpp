@@ -146,7 +146,7 @@ void add_step_bar(const Report& report, bool brief, Page& page) {
   page.blank();
   Line line = page.line();
   const std::string length = "  " + format.text(length_ns);
-  line.pad_to(kLabelColumn).add(report.steps.steps.empty() ? "window" : "mean step").pad_to(kTextColumn);
+  line.pad_to(kLabelColumn).add(!report.is_per_step() ? "window" : "mean step").pad_to(kTextColumn);
   add_bar(busy, page.style().width - kTextColumn - display_width(length), line);
   page.add(line.add(length));
   add_parts("busy", busy.gpu_busy_ns / divisor, busy_parts(*device, divisor), format, brief, page);

@@ -91,7 +91,10 @@ void add_completeness(const Report& report, Page& page) {
   page.add(page.line().add("Data", Ink::kBold));
   add_source(report, page);
   add_ledger(report.ledger, page);
-  for (const Note& note : report.notes) page.paragraph(note_words(note), kLabelColumn, ink_of(note.severity), 2);
+  for (const Note& note : report.notes) {
+    if (note.kind == NoteKind::kEmptyObject) continue;  // JAX ends every file so; it means nothing
+    page.paragraph(note_words(note), kLabelColumn, ink_of(note.severity), 2);
+  }
   if (report.has_headline()) add_self_check(report.what_ifs, page);
 }
 

@@ -1,8 +1,10 @@
-// Why the GPU stood idle, by the name of what the host did instead of launching: the blame view in full.
+// Why the GPU stood idle, by the name of what the host did instead of launching, or of the kernel that did not follow
+// at once: the blame view in full.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "report/kernel_name.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -19,12 +21,12 @@ void add_idle(const Report& report, std::size_t row_count, Page& page) {
   if (shown == 0) return;
   page.blank();
   Line title = page.line();
-  const char* per = report.steps.steps.empty() ? "in the window" : "per step";
-  page.add(title.add(fmt::format("What the host did while the GPU waited, {}", per), Ink::kBold));
+  const char* per = !report.is_per_step() ? "in the window" : "per step";
+  page.add(title.add(fmt::format("Why the GPU was idle, {}", per), Ink::kBold));
   const auto format = DurationFormat::pick(details.front().length_ns / divisor);
   Line head = page.line();
   head.add_right(kTimeEdge, format.unit, Ink::kDim).add_right(kShareEdge, "share", Ink::kDim);
-  page.add(head.pad_to(kCauseColumn).add("cause", Ink::kDim).pad_to(kNameColumn).add("in", Ink::kDim));
+  page.add(head.pad_to(kCauseColumn).add("cause", Ink::kDim).pad_to(kNameColumn).add("where", Ink::kDim));
   for (std::size_t i = 0; i < shown; ++i) {
     const IdleDetail& detail = details[i];
     Line line = page.line();
@@ -32,7 +34,10 @@ void add_idle(const Report& report, std::size_t row_count, Page& page) {
     line.add_right(kShareEdge,
                    show_percent(static_cast<double>(detail.length_ns) / static_cast<double>(device->busy.idle_ns)));
     line.pad_to(kCauseColumn).add(host_label_words(detail.label), Ink::kCyan).pad_to(kNameColumn);
-    page.add(line.add(shorten_middle(detail.name, page.style().width - kNameColumn)));
+    const std::size_t room = page.style().width - kNameColumn;
+    const bool is_kernel = detail.label == HostLabel::kKernelGap || detail.label == HostLabel::kUnlinked;
+    page.add(
+        line.add(is_kernel ? "before " + fold_kernel_name(detail.name, room - 7) : shorten_middle(detail.name, room)));
   }
 }
 

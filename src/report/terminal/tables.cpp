@@ -14,7 +14,7 @@ namespace {
 // Right edges of the number columns.
 constexpr std::size_t kTimeEdge = 10, kShareEdge = 17, kCountEdge = 25, kMeanEdge = 35, kNameColumn = 38;
 
-std::string per_step_words(const Report& report) { return report.steps.steps.empty() ? "in the window" : "per step"; }
+std::string per_step_words(const Report& report) { return !report.is_per_step() ? "in the window" : "per step"; }
 
 // The tables sum durations as recorded, as torch does; where some cannot be true, that has to be said.
 std::string recorded_words(const Report& report) {
