@@ -26,7 +26,7 @@ int run_stacks(const Arguments& arguments, Console& console) {
   std::string file, metric = "self_device_time_total";
   TraceOptions options;
   add_file_option(app, file);
-  app.add_option("--metric", metric, "self_device_time_total (default) or self_cpu_time_total")->type_name("NAME");
+  app.add_option("--metric", metric, "self_device_time (default) or self_cpu_time")->type_name("NAME");
   add_rank_and_threads(app, options);
   app.footer(kExamples);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
