@@ -13,7 +13,8 @@
 
 #include "base/id.h"
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): a list of columns can only be walked by the preprocessor.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): a list of columns can only be walked by the
+// preprocessor, and its arguments are declarators and member names, which take no parentheses.
 #define STEPSCOPE_ROW_FIELD(type, name, doc) type name{};
 #define STEPSCOPE_TABLE_COLUMN(type, name, doc) Column<Id, type> name;
 #define STEPSCOPE_VISIT_COLUMN(type, name, doc) visit(std::string_view(#name), std::string_view(doc), name);
@@ -66,4 +67,4 @@
       COLUMNS(STEPSCOPE_VISIT_COLUMN)                                                               \
     }                                                                                               \
   }
-// NOLINTEND(cppcoreguidelines-macro-usage)
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
