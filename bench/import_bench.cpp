@@ -12,6 +12,7 @@
 #include "import/chrome_json/event_list.h"
 #include "import/chrome_json/event_reader.h"
 #include "import/chrome_json/exact_tables.h"
+#include "import/chrome_json/learned_reader.h"
 #include "import/chrome_json/scan.h"
 #include "import/importers.h"
 
@@ -58,8 +59,9 @@ void decompress(benchmark::State& state) {
 }
 BENCHMARK(decompress)->Unit(benchmark::kMillisecond);
 
-// Tokens only: what our reader costs without any table.
-void tokens(benchmark::State& state) {
+// Tokens only: what reading costs without any table. `read` is one of the two fast readers.
+template <class Read>
+void read_tokens(benchmark::State& state, Read&& read) {
   const char* const end = event_text().data() + event_bytes();
   chrome_json::Event event;
   chrome_json::Remarks remarks;
@@ -67,7 +69,7 @@ void tokens(benchmark::State& state) {
     const char* at = event_text().data();
     std::size_t events = 0;
     while (*at != ']') {
-      at = chrome_json::read_event(at, end, event, remarks);
+      at = read(at, end, event, remarks);
       if (at == nullptr) return state.SkipWithError("damaged");
       ++events;
       while (chrome_json::is_space(*at) || *at == ',') ++at;
@@ -76,7 +78,17 @@ void tokens(benchmark::State& state) {
   }
   set_rate(state);
 }
+
+void tokens(benchmark::State& state) { read_tokens(state, chrome_json::read_event); }
 BENCHMARK(tokens)->Unit(benchmark::kMillisecond);
+
+void tokens_learned(benchmark::State& state) {
+  chrome_json::LearnedReader reader;
+  read_tokens(state, [&](const char* at, const char* end, chrome_json::Event& event, chrome_json::Remarks& remarks) {
+    return reader.read(at, end, event, remarks);
+  });
+}
+BENCHMARK(tokens_learned)->Unit(benchmark::kMillisecond);
 
 // Text to rows of a fragment, in blocks of a megabyte, as a worker does it.
 void rows(benchmark::State& state) {

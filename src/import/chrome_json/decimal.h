@@ -18,6 +18,9 @@ namespace stepscope::chrome_json {
 // A whole number; fractions are cut. Missing if it is no number or does not fit 64 bits (up to 2^64 wraps
 // to the negative number with the same bits, since ids and addresses may use all of them).
 [[nodiscard]] MaybeInt integer_from(std::string_view text);
+// The same for text inside a padded block: up to 8 bytes behind it are read.
+[[nodiscard]] std::optional<TimeNs> nanoseconds_in_block(std::string_view microseconds);
+[[nodiscard]] MaybeInt integer_in_block(std::string_view text);
 // Any decimal number.
 [[nodiscard]] std::optional<double> real_from(std::string_view text);
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <random>
+#include <string>
 
 namespace stepscope::chrome_json {
 namespace {
@@ -54,6 +57,20 @@ TEST(Decimal, ReadsIntegers) {
   EXPECT_EQ(integer_from("18446744073709551615"), MaybeInt(-1)) << "all 64 bits";
   EXPECT_FALSE(integer_from("18446744073709551616").has_value());
   EXPECT_FALSE(integer_from("-9223372036854775808").has_value()) << "it stands for a missing number";
+}
+
+// The quick ways inside a block give what the plain ones give.
+TEST(Decimal, QuickWaysAgree) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200000; ++round) {
+    std::string text = std::to_string(random() >> (random() % 64));
+    if (round % 3 == 0) text.insert(text.size() - std::min<std::size_t>(text.size(), random() % 5), ".");
+    if (round % 7 == 0) text[random() % text.size()] = static_cast<char>(random() % 256);
+    const std::string padded = text + "}   ,  \"x\"";
+    const std::string_view inside(padded.data(), text.size());
+    ASSERT_EQ(nanoseconds_in_block(inside), nanoseconds_from(text)) << text;
+    ASSERT_EQ(integer_in_block(inside), integer_from(text)) << text;
+  }
 }
 
 TEST(Decimal, ReadsReals) {

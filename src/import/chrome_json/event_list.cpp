@@ -4,6 +4,7 @@
 #include <string>
 
 #include "import/chrome_json/careful_reader.h"
+#include "import/chrome_json/learned_reader.h"
 #include "import/chrome_json/scan.h"
 
 namespace stepscope::chrome_json {
@@ -37,7 +38,7 @@ class EventList {
 
   const char* read_one(const char* at) {
     const Remarks before = remarks_;
-    const char* const behind = read_event(at, end_, event_, remarks_);
+    const char* const behind = reader_.read(at, end_, event_, remarks_);
     if (behind == nullptr || !may_follow(behind)) {
       remarks_ = before;
       return read_damaged(at);
@@ -130,6 +131,7 @@ class EventList {
   bool at_file_end_;
   BlockRows& rows_;
   RowWriter writer_;
+  LearnedReader reader_;
   Event event_;
   Remarks remarks_;
   bool document_starts_ = false;

@@ -18,7 +18,7 @@ constexpr TimeNs kFarthestTime = 4'500'000'000'000'000'000;
 
 }  // namespace
 
-MaybeInt integer_of(Token token) { return token.may_be_number() ? integer_from(token.text()) : MaybeInt(); }
+MaybeInt integer_of(Token token) { return token.may_be_number() ? integer_in_block(token.text()) : MaybeInt(); }
 
 void DeferredEvents::push_back(const Event& event, std::uint64_t file_order) {
   const auto size = static_cast<std::size_t>(event.end - event.begin);
@@ -75,7 +75,7 @@ StringId RowWriter::intern_raw(Token token) {
 std::optional<TimeNs> RowWriter::time_of(const Event& event) {
   const Token token = event.fields[Field::kTime];
   std::optional<TimeNs> time;
-  if (token.may_be_number()) time = nanoseconds_from(token.text());
+  if (token.may_be_number()) time = nanoseconds_in_block(token.text());
   if (time && (*time > kFarthestTime || *time < -kFarthestTime)) time.reset();
   if (!time) note(NoteKind::kMissingField, NoteSeverity::kLost, "an event without a readable `ts`");
   return time;
@@ -91,7 +91,7 @@ std::optional<EventTime> RowWriter::times_of(const Event& event) {
     return time;
   }
   std::optional<DurationNs> duration;
-  if (token.may_be_number()) duration = nanoseconds_from(token.text());
+  if (token.may_be_number()) duration = nanoseconds_in_block(token.text());
   TimeNs end = 0;
   if (!duration || *duration < 0 || *duration > kLongestDuration || __builtin_add_overflow(*start, *duration, &end)) {
     note(NoteKind::kBadDuration, NoteSeverity::kLost,
