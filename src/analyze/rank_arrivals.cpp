@@ -98,6 +98,7 @@ struct Matched {
 
 Matched match(const std::vector<RankTrace>& ranks, const std::vector<DurationNs>& offsets) {
   std::vector<RunsByKey> by_rank;
+  by_rank.reserve(ranks.size());
   for (const RankTrace& rank : ranks) by_rank.push_back(runs_by_key(rank));
   Matched out;
   for (const auto& [key, runs] : by_rank.front()) {

@@ -17,8 +17,7 @@ namespace {
 constexpr double kCopiesAStep = 1;
 constexpr double kFault = 0.01;
 
-void add_evidence(const RuleInput& input, const PageableCopies& copies, Finding& finding) {
-  const GpuEventId largest = *copies.largest;
+void add_evidence(const RuleInput& input, const PageableCopies& copies, GpuEventId largest, Finding& finding) {
   const Interval at{input.trace.gpu_events.start_ns[largest], input.facts.timeline.end_ns[largest]};
   std::string text = "The copies move " + format_bytes(copies.bytes / step_count(input)) + " a step in " +
                      format_duration(per_step(input, copies.gpu_sum_ns));
@@ -53,7 +52,7 @@ std::optional<Finding> find_blocking_copy(const RuleInput& input) {
   finding.title = where + " copies from pageable memory and waits for it, " + times_a_step(a_step) + ", " +
                   format_bytes(copies.bytes / step_count(input)) + " in " +
                   format_duration(per_step(input, copies.gpu_sum_ns));
-  add_evidence(input, copies, finding);
+  add_evidence(input, copies, *copies.largest, finding);
   finding.advice = {"DataLoader(..., pin_memory=True), or batch.pin_memory() where the batch is made",
                     "batch.to(device, non_blocking=True)"};
   set_cost(finding, input, cost, "With pinned memory and copies that do not block");

@@ -57,6 +57,10 @@ DurationNs per_step(const RuleInput& input, DurationNs window_total_ns) {
   return window_total_ns / static_cast<DurationNs>(step_count(input));
 }
 
+std::string describe_per_step(const RuleInput& input, DurationNs window_total_ns) {
+  return format_duration(per_step(input, window_total_ns)) + (has_steps(input) ? " a step" : " in all");
+}
+
 double share_of_window(const RuleInput& input, DurationNs window_total_ns) {
   const DurationNs window = input.facts.steps.window.length_ns();
   return window <= 0 ? 0 : static_cast<double>(window_total_ns) / static_cast<double>(window);

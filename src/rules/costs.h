@@ -23,6 +23,8 @@ struct Cost {
 // The step without the profiler, or as recorded when that is not estimated.
 [[nodiscard]] DurationNs best_step_ns(const RuleInput& input);
 [[nodiscard]] DurationNs per_step(const RuleInput& input, DurationNs window_total_ns);
+// "49.7 ms a step", or "1.2 s in all" where steps are unknown.
+[[nodiscard]] std::string describe_per_step(const RuleInput& input, DurationNs window_total_ns);
 [[nodiscard]] double share_of_window(const RuleInput& input, DurationNs window_total_ns);
 
 // GPU busy over the step, in the median step: one outlier does not hide what the ordinary step looks like.

@@ -70,7 +70,7 @@ std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
   const std::string_view full_name = input.trace.text(name_id);
   const std::string name = name_id.empty() ? "The data loader" : loader_name(full_name);
   const NamedStretches calls = compute_named_stretches(input.trace, input.facts.steps, name_id);
-  finding.title = name + " keeps the GPU waiting " + format_duration(per_step(input, blamed)) + " a step";
+  finding.title = name + " keeps the GPU waiting " + describe_per_step(input, blamed);
   if (calls.count > 0) {
     finding.title = name + " takes " + format_duration(calls.median_ns.value_or(0)) + " on the training thread, " +
                     times_a_step(static_cast<double>(calls.count) / step_count(input));
@@ -78,7 +78,7 @@ std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
                                     format_duration(calls.longest.length_ns()) + ".",
                                 calls.longest});
   }
-  finding.evidence.push_back({"The GPU is idle for " + format_duration(per_step(input, blamed)) + " a step (" +
+  finding.evidence.push_back({"The GPU is idle for " + describe_per_step(input, blamed) + " (" +
                                   format_percent(share_of_window(input, blamed)) + ") because of it.",
                               std::nullopt});
   finding.advice = advice_for(full_name);

@@ -34,10 +34,10 @@ std::optional<Finding> find_exposed_communication(const RuleInput& input) {
   Finding finding;
   finding.id = "exposed-communication";
   finding.severity = Severity::kFault;
-  finding.title = "Communication runs alone for " + format_duration(per_step(input, exposed)) + " a step (" +
-                  format_percent(share) + "); nothing computes under it";
-  finding.evidence.push_back({"Communication takes " + format_duration(per_step(input, busy->communication_ns)) +
-                                  " a step, " + format_duration(per_step(input, busy->hidden_communication_ns)) +
+  finding.title = "Communication runs alone for " + describe_per_step(input, exposed) + " (" + format_percent(share) +
+                  "); nothing computes under it";
+  finding.evidence.push_back({"Communication takes " + describe_per_step(input, busy->communication_ns) + ", " +
+                                  format_duration(per_step(input, busy->hidden_communication_ns)) +
                                   " of it under compute.",
                               std::nullopt});
   finding.advice = {

@@ -37,18 +37,18 @@ std::optional<Finding> find_exposed_copy(const RuleInput& input) {
   Finding finding;
   finding.id = "exposed-copy";
   finding.severity = decisive >= kFault ? Severity::kFault : Severity::kNote;
-  finding.title = "The GPU copies for " + format_duration(per_step(input, exposed)) + " a step (" +
-                  format_percent(share) + ") while no kernel runs";
+  finding.title = "The GPU copies for " + describe_per_step(input, exposed) + " (" + format_percent(share) +
+                  ") while no kernel runs";
   for (const CopyTotal& total :
        compute_copy_totals(input.trace, input.facts.timeline, input.facts.steps, busy->device)) {
     if (named && is_pageable_to_device(input.trace.text(total.name))) continue;
+    if (!total.largest) continue;
     const GpuEventId largest = *total.largest;
     const CallId call = input.trace.gpu_events.call[largest];
     const std::string where = call.has_value() ? describe_call_place(input.trace, call) : std::string();
     finding.evidence.push_back(
-        {std::string(input.trace.text(total.name)) + ": " + format_bytes(total.bytes / step_count(input)) + " and " +
-             format_duration(per_step(input, total.gpu_sum_ns)) + " a step" +
-             (where.empty() ? "" : ", the largest by " + where) + ".",
+        {std::string(input.trace.text(total.name)) + ": " + format_bytes(total.bytes / step_count(input)) + " in " +
+             describe_per_step(input, total.gpu_sum_ns) + (where.empty() ? "" : ", the largest by " + where) + ".",
          Interval{input.trace.gpu_events.start_ns[largest], input.facts.timeline.end_ns[largest]}});
     if (finding.evidence.size() == 2) break;
   }

@@ -29,7 +29,7 @@ TEST(ExposedCopy, a_note_at_five_percent_and_a_fault_at_twenty) {
   MadeRun fault = run_with_exposed(0.21);
   EXPECT_EQ(find_exposed_copy(fault.input())->severity, Severity::kFault);
   EXPECT_EQ(find_exposed_copy(fault.input())->evidence[0].text,
-            "Memcpy DtoH (Device -> Pinned): 10.0 MB and 0.25 ms a step.");
+            "Memcpy DtoH (Device -> Pinned): 10.0 MB in 0.25 ms a step.");
 }
 
 TEST(ExposedCopy, silent_when_the_median_step_gains_nothing) {

@@ -36,7 +36,7 @@ HiddenWaits gather(const RuleInput& input) {
   HiddenWaits out;
   std::vector<std::int64_t> by_step(input.facts.steps.steps.size(), 0);
   for (const Wait& wait : input.facts.waits) {
-    if (!wait.hidden()) continue;
+    if (!wait.hidden() || !wait.step) continue;
     out.calls.push_back(wait.call);
     out.call_sum_ns += input.trace.calls.end_ns[wait.call] - input.trace.calls.start_ns[wait.call];
     if (*wait.step < by_step.size()) ++by_step[*wait.step];
@@ -99,7 +99,7 @@ void add_prices(const RuleInput& input, const Cost& wait, const Cost& whole, Fin
 }
 
 Cost larger(const Cost& wait, const Cost& whole) {
-  if (!wait.saving || !whole.saving) return wait.saving ? wait : whole;
+  if (!wait.saving || !whole.saving || !wait.ratio || !whole.ratio) return wait.saving ? wait : whole;
   Estimate both = whole.saving->mid_ns >= wait.saving->mid_ns ? *whole.saving : *wait.saving;
   both.low_ns = std::min(wait.saving->low_ns, whole.saving->low_ns);
   return {both, std::max(*wait.ratio, *whole.ratio)};

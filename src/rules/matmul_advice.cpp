@@ -37,7 +37,7 @@ void add_matmul_sizes(const RuleInput& input, Finding& finding) {
     const OddMatmul& odd = shapes.odd[at];
     finding.evidence.push_back({std::string(input.trace.text(odd.operator_name)) + " of " + odd.sizes + ": " +
                                     std::to_string(odd.odd_size) + " is no multiple of 8; " +
-                                    format_duration(per_step(input, odd.gpu_sum_ns)) + " a step.",
+                                    describe_per_step(input, odd.gpu_sum_ns) + ".",
                                 std::nullopt});
   }
   const std::int64_t size = shapes.odd.front().odd_size;

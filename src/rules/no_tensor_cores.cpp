@@ -23,9 +23,9 @@ void add_kernels(const RuleInput& input, DeviceId device, Finding& finding) {
        compute_kernel_totals(input.trace, input.facts.timeline, input.facts.classes, input.facts.steps, device)) {
     if (total.kernel_class != KernelClass::kMatmul) continue;
     if (input.facts.classes.tensor_cores[total.name.value] != TensorCores::kNotUsed) continue;
-    finding.evidence.push_back({short_kernel_name(input.trace.text(total.name)) + ": " +
-                                    format_duration(per_step(input, total.gpu_sum_ns)) + " a step.",
-                                std::nullopt});
+    finding.evidence.push_back(
+        {short_kernel_name(input.trace.text(total.name)) + ": " + describe_per_step(input, total.gpu_sum_ns) + ".",
+         std::nullopt});
     if (++shown == 2) return;
   }
 }

@@ -47,6 +47,7 @@ std::optional<Outliers> find_outliers(const RuleInput& input) {
   const std::vector<Step>& steps = input.facts.steps.steps;
   if (steps.size() < kFewestSteps) return std::nullopt;
   std::vector<std::int64_t> lengths;
+  lengths.reserve(steps.size());
   for (const Step& step : steps) lengths.push_back(step.duration_ns());
   const auto longest = [&](std::size_t from) {
     return static_cast<std::size_t>(
@@ -130,6 +131,7 @@ Cause largest_part(const RuleInput& input, std::size_t step) {
   if (idle != nullptr) {
     for (std::size_t label = 0; label < kHostLabelCount; ++label) {
       std::vector<DurationNs> by_step;
+      by_step.reserve(idle->blame_by_step_ns.size());
       for (const IdleByCause& causes : idle->blame_by_step_ns) by_step.push_back(causes[label]);
       const DurationNs excess = excess_over_others(by_step, step);
       if (excess <= best.excess_ns) continue;

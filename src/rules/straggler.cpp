@@ -25,7 +25,7 @@ std::optional<Finding> find_straggler(const RuleInput& input) {
       compute_lone_waits(input.trace, input.facts.timeline, input.facts.classes, input.facts.steps, busy->device);
   const DurationNs wait = waits.median_exposed_wait_ns.value_or(0);
   const double share = static_cast<double>(wait) / static_cast<double>(recorded_step_ns(input));
-  if (share < kFault || !waits.longest_wait) return std::nullopt;
+  if (share < kFault || !waits.longest_wait || !waits.best_bus_bytes_per_s) return std::nullopt;
 
   Finding finding;
   finding.id = "straggler";

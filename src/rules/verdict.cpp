@@ -93,7 +93,8 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
 
 std::string write_verdict(const RuleInput& input, const std::vector<Finding>& findings) {
   if (input.facts.ledger.headline_withheld) {
-    return "This recording cannot carry a verdict: " + *input.facts.ledger.headline_withheld;
+    return "This recording cannot carry a verdict: " + *input.facts.ledger.headline_withheld +
+           (input.facts.ledger.headline_withheld->ends_with('.') ? "" : ".");
   }
   const Finding* fault = first_of(findings, Severity::kFault);
   if (fault == nullptr) return without_fault(input, findings);
