@@ -36,21 +36,16 @@ std::vector<std::string> advice_for(std::string_view name) {
   std::vector<std::string> advice;
   if (name.find("MultiProcessing") != std::string_view::npos) {
     advice.emplace_back(
-        "DataLoader(..., num_workers=N): more workers than now (they cannot keep up), prefetch_factor=4, "
-        "persistent_workers=True");
-    advice.emplace_back(
-        "Make a sample cheaper: decode smaller images, move augmentation to the GPU, cache decoded samples");
+        "DataLoader(..., num_workers=N, prefetch_factor=4): more workers than now, they cannot keep up");
+    advice.emplace_back("A cheaper sample: decode smaller images, augment on the GPU, cache what is decoded");
   } else if (name.find("DataLoader") != std::string_view::npos ||
              name.find("dataloader.py") != std::string_view::npos) {
-    advice.emplace_back(
-        "DataLoader(..., num_workers=4, prefetch_factor=2, persistent_workers=True): batches are now made "
-        "in the training process itself");
-    advice.emplace_back("DataLoader(..., pin_memory=True) and .to(device, non_blocking=True)");
-    advice.emplace_back("Make a sample cheaper: decode smaller images, cache decoded samples");
+    advice.emplace_back("DataLoader(..., num_workers=4, pin_memory=True): now the training process makes the batches");
+    advice.emplace_back("prefetch_factor=4, persistent_workers=True; .to(device, non_blocking=True)");
+    advice.emplace_back("A cheaper sample: decode smaller images, cache what is decoded");
   } else {
-    advice.emplace_back(
-        "Make the next batch in another process or thread while the GPU works: "
-        "torch.utils.data.DataLoader(..., num_workers=4) or a queue of two batches");
+    advice.emplace_back("Make the next batch in another process: torch.utils.data.DataLoader(..., num_workers=4)");
+    advice.emplace_back("Or in a thread that keeps a queue of two batches, where the work releases Python's lock");
   }
   return advice;
 }

@@ -53,8 +53,7 @@ std::optional<Finding> find_exposed_copy(const RuleInput& input) {
     if (finding.evidence.size() == 2) break;
   }
   finding.advice = {
-      "Copy the next batch on a stream of its own while this step computes: with torch.cuda.stream(copy_stream): "
-      "next_batch = batch.to(device, non_blocking=True)",
+      "with torch.cuda.stream(copy_stream): next_batch = batch.to(device, non_blocking=True), while this step computes",
       "Copies need pinned memory to overlap: pin_memory=True"};
   set_cost(finding, input, cost, "With copies under kernels");
   return finding;

@@ -51,21 +51,15 @@ void add_advice(std::string_view operators, std::vector<std::string>& advice) {
   std::string line;
   if (has(operators, "nonzero") || has(operators, "aten::index") || has(operators, "masked_select")) {
     line =
-        "Replace boolean masks, nonzero and masked_select by torch.where or multiplication with the mask: their "
-        "result's "
-        "size must come back from the GPU";
+        "torch.where(mask, x, 0) or x * mask instead of x[mask], nonzero and masked_select, whose size must come back";
   } else if (has(operators, "item") || has(operators, "_local_scalar_dense") || has(operators, "is_nonzero")) {
-    line =
-        "Keep the value on the GPU: x.detach() instead of x.item(), no `if tensor:`, no print of a tensor in the step; "
-        "read it once at the end of the step, or every 100 steps";
+    line = "x.detach() instead of x.item(), no `if tensor:` or print in the step; read the value once at its end";
   } else if (has(operators, "_to_copy") || has(operators, "copy_") || has(operators, "aten::to")) {
-    line = "Copy to pinned memory without waiting: x.to('cpu', non_blocking=True), and read it a step later";
+    line = "x.to('cpu', non_blocking=True) into pinned memory, and read it a step later";
   } else if (has(operators, "unique") || has(operators, "repeat_interleave")) {
     line = "Give the result's size where the operator takes it (repeat_interleave(..., output_size=n))";
   } else {
-    line =
-        "Remove torch.cuda.synchronize() and event.synchronize() from the step; a timer needs them only around all "
-        "steps";
+    line = "Remove torch.cuda.synchronize() and event.synchronize() from the step; a timer needs one after many steps";
   }
   if (std::find(advice.begin(), advice.end(), line) == advice.end()) advice.push_back(std::move(line));
 }
@@ -80,7 +74,7 @@ void add_sites(const RuleInput& input, const std::vector<Site>& sites, Finding& 
                                 site.example});
     add_advice(site.operators, finding.advice);
   }
-  if (!any_line) finding.advice.emplace_back("To learn the line: profile(..., with_stack=True)");
+  if (!any_line) finding.advice.emplace_back("profile(..., with_stack=True) names the line");
 }
 
 void add_prices(const RuleInput& input, const Cost& wait, const Cost& whole, Finding& finding) {

@@ -74,7 +74,7 @@ std::optional<Finding> find_host_pause(const RuleInput& input) {
   }
   if (is_nameless(worst)) {
     finding.advice = {
-        "To learn the line: profile(..., with_stack=True), or record_function(\"name\") around parts of the loop",
+        "profile(..., with_stack=True) names the line; so does record_function(\"name\") around parts of the loop",
         "If it is Python's garbage collector: gc.freeze() after set-up, or gc.disable()"};
   } else {
     finding.advice = {"Move this work out of the step, into another thread or process, or do it every N steps"};
