@@ -95,6 +95,24 @@ std::vector<WhatIf> answer_all(const TransformInput& from, const Replayer& repla
   return results;
 }
 
+// What the replay itself misses, beside the cost of an operator: measured against the same loops without a profiler,
+// the middle was off by 1 to 3% where the GPU decides and by 10 to 25% where the host does. So the range is never
+// narrower than 3% of the step and 15% of the part of it that host work decides (data loading, checkpoints and the
+// allocator keep their times), and never beyond what was recorded. 14 of the 15 recordings in tests/data/h200 that were
+// measured without a profiler lie inside; ddp_rank0, whose other rank the replay does not know, is 2% above.
+void widen_by_model_error(std::vector<WhatIf>& results) {
+  const auto mid = [&](Transform t) { return results[static_cast<std::size_t>(t)].step_unprofiled.mid_ns; };
+  const DurationNs host = std::max<DurationNs>(0, mid(Transform::kSpecificRemoved) - mid(Transform::kHostZero));
+  const DurationNs floor = mid(Transform::kHostZero);
+  for (WhatIf& each : results) {
+    Estimate& step = each.step_unprofiled;
+    const DurationNs error = step.mid_ns * 3 / 100 + std::clamp<DurationNs>(step.mid_ns - floor, 0, host) * 15 / 100;
+    const DurationNs most = std::max({step.mid_ns, step.high_ns, each.step_recorded_ns});
+    step.low_ns = std::min(step.low_ns, step.mid_ns - error);
+    step.high_ns = std::min(std::max(step.high_ns, step.mid_ns + error), most);
+  }
+}
+
 OperatorsRemoved remove_operators(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph,
                                   const Replayer& replayer) {
   const MatchedOperators matched = match_operators(input, window, input.options.operators_to_remove);
@@ -175,6 +193,7 @@ WhatIfs compute_what_ifs(const Trace& trace, const GpuTimeline& timeline, const 
     const Replayer replayer(built.graph, trace.info);
     const TransformInput from{input, window, built.graph, pauses};
     answers.results = answer_all(from, replayer);
+    widen_by_model_error(answers.results);
     if (!options.operators_to_remove.empty()) {
       answers.operators_removed = remove_operators(input, window, built.graph, replayer);
     }
