@@ -1,5 +1,5 @@
 # Everything that the project takes from elsewhere, with the oldest version that is tested (Debian 12's) in one place.
-# The Debian package names of these stand in tools/packages.sh.
+# The Debian package names of these stand in tools/packages.txt.
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
 

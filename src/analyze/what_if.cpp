@@ -98,8 +98,9 @@ std::vector<WhatIf> answer_all(const TransformInput& from, const Replayer& repla
 // What the replay itself misses, beside the cost of an operator: measured against the same loops without a profiler,
 // the middle was off by 1 to 3% where the GPU decides and by 10 to 25% where the host does. So the range is never
 // narrower than 3% of the step and 15% of the part of it that host work decides (data loading, checkpoints and the
-// allocator keep their times), and never beyond what was recorded. 14 of the 15 recordings in tests/data/h200 that were
-// measured without a profiler lie inside; ddp_rank0, whose other rank the replay does not know, is 2% above.
+// allocator keep their times), and never beyond what was recorded. Of the 15 recordings in tests/data/h200 that were
+// measured without a profiler 13 lie inside; optimizer lies 0.2% below its range, and ddp_rank0, whose other rank the
+// replay does not know, 3% above.
 void widen_by_model_error(std::vector<WhatIf>& results) {
   const auto mid = [&](Transform t) { return results[static_cast<std::size_t>(t)].step_unprofiled.mid_ns; };
   const DurationNs host = std::max<DurationNs>(0, mid(Transform::kSpecificRemoved) - mid(Transform::kHostZero));
