@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,11 @@ void parallel_for(std::size_t count, unsigned threads, const std::function<void(
   };
   std::vector<std::jthread> others;
   others.reserve(used - 1);
-  for (std::size_t i = 1; i < used; ++i) others.emplace_back(run);
+  try {
+    for (std::size_t i = 1; i < used; ++i) others.emplace_back(run);
+  } catch (const std::system_error&) {
+    // A limit of the system: those that started, and this thread, do the work.
+  }
   run();
 }
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -18,16 +19,25 @@ void hold_standard_streams() {
   }
 }
 
+// Memory may run out in any thread, where no catch of main() would see it. Nothing is freed or allocated on the way
+// out.
+[[noreturn]] void leave_without_memory() {
+  static std::atomic_flag is_said = ATOMIC_FLAG_INIT;
+  while (is_said.test_and_set()) ::pause();  // another thread is leaving
+  constexpr char kMessage[] = "stepscope: out of memory\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  ::_exit(stepscope::kExitUnusable);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   hold_standard_streams();
+  (void)std::set_new_handler(leave_without_memory);
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
   stepscope::Console console;
   try {
     return stepscope::run_program(stepscope::Arguments(argv + (argc > 0 ? 1 : 0), argv + argc), console);
-  } catch (const std::bad_alloc&) {
-    console.complain("out of memory");
   } catch (const std::exception& error) {
     console.complain(std::string("internal error: ") + error.what());
   }

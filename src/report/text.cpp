@@ -64,8 +64,9 @@ std::size_t width_of(std::uint32_t value) {
 }
 
 bool is_control(std::uint32_t value) {
-  return value < 0x20 || (value >= 0x7F && value < 0xA0) || (value >= 0x202A && value <= 0x202E) ||
-         (value >= 0x2066 && value <= 0x2069) || value == 0x2028 || value == 0x2029;
+  return value < 0x20 || (value >= 0x7F && value < 0xA0) || value == 0x061C || value == 0x200E || value == 0x200F ||
+         (value >= 0x202A && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069) || value == 0x2028 ||
+         value == 0x2029;
 }
 
 bool is_space_control(std::uint32_t value) { return value == '\t' || value == '\n' || value == '\r'; }

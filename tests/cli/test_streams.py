@@ -2,6 +2,7 @@
 import os
 import pty
 import re
+import resource
 import select
 import struct
 import subprocess
@@ -82,6 +83,21 @@ class Streams(unittest.TestCase):
                 done = subprocess.run(["sh", "-c", f'exec "$0" report "$1" {closing}', PROGRAM, LOADER],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=60)
                 self.assertEqual(done.returncode, UNUSABLE if " >&-" in " " + closing else COMPLETE)
+
+    def test_too_little_memory_is_said(self):
+        def run_within(mebibytes, *arguments):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+            return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, check=False, timeout=60, preexec_fn=limit)
+        if run_within(1024, "--version").returncode != COMPLETE:
+            self.skipTest("a sanitizer reserves more address space than the limit")
+        for mebibytes in (24, 32, 48):
+            with self.subTest(mebibytes):
+                done = run_within(mebibytes, "report", LOADER)
+                self.assertEqual(done.returncode, UNUSABLE)
+                self.assertRegex(done.stderr, b"^stepscope: (out of memory|internal error: [^\n]*)\n$")
+        # The stacks of so many threads do not fit: some cannot be started.
+        self.assertIn(run_within(1024, "report", LOADER, "--threads", "1024").returncode, (COMPLETE, UNUSABLE))
 
     def test_progress_stays_out_of_logs(self):
         self.assertEqual(run("report", LOADER).err, "")

@@ -42,7 +42,11 @@ void read_block(Task& task, Fragment& spare) {
 class Workers {
  public:
   explicit Workers(unsigned count) {
-    for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+    try {
+      for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      // A limit of the system: those that started do the work, or wait_for() does.
+    }
   }
   ~Workers() {
     {
