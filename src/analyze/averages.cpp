@@ -47,7 +47,8 @@ struct Node {
   std::uint64_t file_order = 0;
   std::int64_t record_count = 1;
   std::int64_t child_count = 0;
-  DurationNs children_cpu_ns = 0;
+  DurationNs children_cpu_ns = 0;  // the time that children cover
+  TimeNs covered_until_ns = std::numeric_limits<TimeNs>::min();
   DurationNs own_device_ns = 0, children_device_ns = 0;
   MemoryChange memory, children_memory;
   std::int64_t flops = 0;
@@ -289,7 +290,10 @@ void AveragesBuilder::close() {
     return;
   }
   Node& parent = stack_.back();
-  parent.children_cpu_ns += node.end_ns - node.start_ns;
+  // Children of a damaged file may overlap; torch, which adds their lengths, gives such a parent a negative self time.
+  const TimeNs uncovered_from_ns = std::max(node.start_ns, parent.covered_until_ns);
+  parent.children_cpu_ns += std::max<DurationNs>(node.end_ns - uncovered_from_ns, 0);
+  parent.covered_until_ns = std::max(parent.covered_until_ns, node.end_ns);
   parent.children_device_ns += node.own_device_ns + node.children_device_ns;
   parent.children_memory += node.memory;
   if (parent.child_count > 1 || parent.name != node.name) {

@@ -49,6 +49,22 @@ TEST(Averages, KernelsCountForTheirOperatorAndAllAroundIt) {
   EXPECT_EQ(averages.self_cpu_time_total_ns, 180'000);     // the span's whole length
 }
 
+TEST(Averages, ChildrenThatOverlapCoverTheirParentOnce) {
+  const Trace trace = trace_from_text(R"(
+    span      [outer           ]
+    op         [a=======]
+    op             [b=======]
+    where
+      outer = outer
+      a = aten::mm
+      b = aten::add
+  )");
+  const Averages averages = compute_averages(trace, {});
+  EXPECT_EQ(row_named(averages, "aten::mm").self_cpu_time_total_ns, 100'000);
+  EXPECT_EQ(row_named(averages, "aten::add").self_cpu_time_total_ns, 100'000);
+  EXPECT_EQ(row_named(averages, "outer").self_cpu_time_total_ns, 180'000 - 140'000);
+}
+
 TEST(Averages, AnOnlyChildOfTheSameNameIsOneCall) {
   const Trace trace = trace_from_text(R"(
     op        [to======]   [mm=======]
