@@ -37,6 +37,7 @@ std::string program_help() {
 
 int complain_unknown(const std::string& name, Console& console) {
   std::vector<std::string_view> names;
+  names.reserve(kCommands.size());
   for (const Command& command : kCommands) names.push_back(command.name);
   const std::string_view nearest = nearest_word(name, names);
   std::string message = fmt::format("unknown command `{}`", name);

@@ -58,13 +58,14 @@ class ProgressLine {
 std::vector<std::string> span_names(const Trace& trace) {
   std::map<std::string_view, std::int64_t> counts;
   for (const StringId name : trace.spans.name.raw()) ++counts[trace.text(name)];
-  std::vector<std::pair<std::int64_t, std::string_view>> byCount;
+  std::vector<std::pair<std::int64_t, std::string_view>> by_count;
   for (const auto& [name, count] : counts) {
-    if (!name.empty()) byCount.emplace_back(-count, name);
+    if (!name.empty()) by_count.emplace_back(-count, name);
   }
-  std::sort(byCount.begin(), byCount.end());
+  std::sort(by_count.begin(), by_count.end());
   std::vector<std::string> names;
-  for (const auto& [count, name] : byCount) names.push_back(shorten_end(clean_text(name), 40));
+  names.reserve(by_count.size());
+  for (const auto& [count, name] : by_count) names.push_back(shorten_end(clean_text(name), 40));
   return names;
 }
 

@@ -112,9 +112,8 @@ void add_recording(Trace trace, const Request& request, const ReportOptions& opt
   recording->facts = compute_facts(recording->trace, fact_options(request));
   const RuleInput input{recording->trace, recording->facts};
   std::vector<Finding> findings = find_all(input);
-  std::string verdict = write_verdict(input, findings);
-  gathered.reports.push_back(
-      build_report(recording->trace, recording->facts, std::move(findings), std::move(verdict), options));
+  const std::string verdict = write_verdict(input, findings);
+  gathered.reports.push_back(build_report(recording->trace, recording->facts, std::move(findings), verdict, options));
   gathered.kept_text_bytes += recording->trace.info.text_bytes;
   gathered.keep = gathered.keep && gathered.kept_text_bytes <= most_text_bytes_kept();
   if (gathered.keep) {
@@ -135,7 +134,7 @@ void add_file(const std::string& path, const Request& request, const ReportOptio
     if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
     const std::string wrong = check_asked(trace, request.trace);
     if (!wrong.empty()) {
-      gathered.wrong = path + ": " + wrong;
+      gathered.wrong = fmt::format("{}: {}", path, wrong);
       return;
     }
     add_recording(std::move(trace), request, options, gathered);
@@ -159,6 +158,7 @@ Gathered gather(const Request& request, const ReportOptions& options) {
 std::optional<JointFindings> find_together(const Gathered& gathered) {
   if (gathered.kept.size() != gathered.reports.size() || !are_ranks_of_one_run(gathered.reports)) return std::nullopt;
   std::vector<RuleInput> inputs;
+  inputs.reserve(gathered.kept.size());
   for (const auto& recording : gathered.kept) inputs.push_back({recording->trace, recording->facts});
   JointFindings joint;
   joint.findings = find_over_ranks(inputs);

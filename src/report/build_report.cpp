@@ -121,7 +121,7 @@ const DeviceReport* Report::main_device() const {
 
 std::int64_t Report::step_divisor() const { return is_per_step() ? static_cast<std::int64_t>(steps.steps.size()) : 1; }
 
-Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, std::string verdict,
+Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, const std::string& verdict,
                     const ReportOptions& options) {
   Report report;
   report.status = find_status(trace, facts);

@@ -7,7 +7,7 @@ namespace stepscope {
 namespace {
 
 std::string csv_field(const std::string& raw) {
-  const std::string field = clean_text(raw);
+  std::string field = clean_text(raw);
   if (field.find_first_of(",\"") == std::string::npos) return field;
   std::string out = "\"";
   for (const char c : field) {

@@ -114,6 +114,7 @@ class ExcerptBuilder {
       at->second.second.add(start_ns, end_ns, static_cast<std::uint8_t>(facts_.classes.of[id]));
     }
     std::vector<std::pair<DurationNs, std::uint32_t>> busiest;
+    busiest.reserve(streams.size());
     for (const auto& [stream, use] : streams) busiest.emplace_back(use.first, stream);
     std::sort(busiest.rbegin(), busiest.rend());
     if (busiest.size() > kMostStreams) busiest.resize(kMostStreams);

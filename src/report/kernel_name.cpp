@@ -122,7 +122,7 @@ std::string fold_kernel_name(std::string_view name, std::size_t width) {
   constexpr std::size_t kLongestRead = 4096;  // the rest of a longer name says nothing new
   const bool is_activity = name.starts_with("Memcpy") || name.starts_with("Memset");
   if (is_activity || display_width(name) <= std::min<std::size_t>(width, 24)) return shorten_middle(name, width);
-  const std::string whole = tidy(clean_text(name.substr(0, kLongestRead)));
+  std::string whole = tidy(clean_text(name.substr(0, kLongestRead)));
   if (display_width(whole) <= width) return whole;
   constexpr int kDeepest = 4;
   for (int keep = kDeepest; keep >= 1; --keep) {

@@ -55,6 +55,8 @@ std::vector<SharedFinding> share_findings(const std::vector<Report>& reports) {
   return shared;
 }
 
+std::string file_name(const Report& report) { return std::filesystem::path(report.info.source).filename().string(); }
+
 std::vector<std::size_t> reports_with(const std::vector<Report>& reports, std::string_view id) {
   std::vector<std::size_t> on;
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -80,14 +82,18 @@ std::string joint_verdict(const RankReports& ranks, const std::vector<std::strin
 
 std::vector<std::string> report_labels(const std::vector<Report>& reports) {
   std::set<std::int64_t> ranks;
+  std::set<std::string> names;
   for (const Report& report : reports) {
     if (report.info.rank) ranks.insert(*report.info.rank);
+    names.insert(file_name(report));
   }
-  const bool by_rank = !reports.empty() && ranks.size() == reports.size();
+  const bool by_rank = ranks.size() == reports.size(), by_name = names.size() == reports.size();
   std::vector<std::string> labels;
+  labels.reserve(reports.size());
   for (const Report& report : reports) {
-    labels.push_back(by_rank ? "rank " + std::to_string(*report.info.rank)
-                             : std::filesystem::path(report.info.source).filename().string());
+    labels.push_back(by_rank   ? "rank " + std::to_string(*report.info.rank)
+                     : by_name ? file_name(report)
+                               : report.info.source);
   }
   return labels;
 }

@@ -23,7 +23,7 @@ struct RankReports {
   std::string verdict;
 };
 
-// "rank 3" where the ranks of all files are known and differ, else the file's name.
+// "rank 3" where the ranks of all files are known and differ, else the file's name, or its path where names repeat.
 [[nodiscard]] std::vector<std::string> report_labels(const std::vector<Report>& reports);
 
 // What was found by looking at all ranks of one run together (rules/rules.h: find_over_ranks).

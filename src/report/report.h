@@ -130,6 +130,6 @@ struct ReportOptions {
 [[nodiscard]] Finding clean_finding(Finding finding);
 
 [[nodiscard]] Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings,
-                                  std::string verdict, const ReportOptions& options);
+                                  const std::string& verdict, const ReportOptions& options);
 
 }  // namespace stepscope

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -107,14 +108,13 @@ void add_bar(const DeviceBusy& busy, std::size_t cell_count, Line& line) {
   DurationNs total_ns = 0;
   for (const Segment& segment : segments(busy)) total_ns += segment.length_ns;
   DurationNs passed_ns = 0;
-  std::size_t drawn = 0;
+  long long drawn = 0;
   for (const Segment& segment : segments(busy)) {
     passed_ns += segment.length_ns;
     const double end = static_cast<double>(passed_ns) / static_cast<double>(std::max<DurationNs>(total_ns, 1));
     std::string cells;
-    for (; drawn < static_cast<std::size_t>(end * static_cast<double>(cell_count) + 0.5); ++drawn) {
-      cells += segment.glyph;
-    }
+    const long long until = std::llround(end * static_cast<double>(cell_count));
+    for (; drawn < until; ++drawn) cells += segment.glyph;
     line.add(cells, segment.ink);
   }
 }

@@ -109,8 +109,8 @@ void add_ruler(const Excerpt& excerpt, std::size_t cell_count, Page& page) {
     const std::size_t column = column_of(excerpt, time_ns, cell_count);
     const std::string number = format.number(at_ns);
     if (column >= cell_count || column < numbers.size() || column + number.size() > cell_count) continue;
-    numbers = pad_right(numbers, column) + number + " ";
-    marks = pad_right(marks, column) + "|";
+    numbers = fmt::format("{}{} ", pad_right(numbers, column), number);
+    marks = fmt::format("{}|", pad_right(marks, column));
   }
   page.paragraph(fmt::format("{} from the start of {}", format.unit, excerpt.origin_name), kIndentOfExcerpt, Ink::kDim);
   for (const std::string& text : {numbers, marks}) {

@@ -41,9 +41,9 @@ void add_severity(const Finding& finding, Line& line, Page& page) {
 std::string advice_words(const Finding& finding, std::size_t room) {
   std::string text;
   for (const std::string& advice : finding.advice) {
-    const std::string longer = text.empty() ? "Try: " + advice : text + "; " + advice;
+    std::string longer = fmt::format("{}{}{}", text, text.empty() ? "Try: " : "; ", advice);
     if (!text.empty() && wrap_text(longer, room).size() > 2) break;
-    text = longer;
+    text = std::move(longer);
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/kernel_name.h"
 #include "report/numbers.h"
@@ -26,11 +27,11 @@ std::string per_step_count(std::int64_t count, std::int64_t divisor) {
   if (count % divisor == 0) return show_count(count / divisor);
   const double mean = static_cast<double>(count) / static_cast<double>(divisor);
   if (mean < 0.05) return "<0.1";
-  return mean < 100 ? show_decimal(mean, 1) : show_count(static_cast<std::int64_t>(mean + 0.5));
+  return mean < 100 ? show_decimal(mean, 1) : show_count(std::llround(mean));
 }
 
 std::string mean_words(double mean_us) {
-  return mean_us < 1000 ? show_decimal(mean_us, 1) : show_count(static_cast<std::int64_t>(mean_us + 0.5));
+  return mean_us < 1000 ? show_decimal(mean_us, 1) : show_count(std::llround(mean_us));
 }
 
 double share(DurationNs part_ns, DurationNs total_ns) {
