@@ -24,7 +24,7 @@ TEST(Text, CleanTextCannotSteerATerminal) {
   EXPECT_EQ(clean_text("a\xE2\x80\xAE"
                        "b"),
             "a\xEF\xBF\xBD"
-            "b");  // right-to-left override
+            "b");                                           // right-to-left override
   EXPECT_EQ(clean_text("a\xE2\x80\x8F"), "a\xEF\xBF\xBD");  // right-to-left mark
   EXPECT_EQ(clean_text("\xC2\x9B"
                        "2J"),
