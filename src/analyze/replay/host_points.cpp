@@ -6,6 +6,7 @@
 #include "analyze/replay/host_points.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "analyze/replay/host_work.h"
 
@@ -61,6 +62,7 @@ class HostChains {
   void build() {
     std::vector<Point> main_points = call_points(window_.main_thread);
     find_handovers(main_points);
+    order_by_worker();
     add_main_marks(main_points);
     chain(window_.main_thread, main_points);
     for (const ThreadId thread : input_.path.working_threads()) {
@@ -112,6 +114,15 @@ class HostChains {
     }
   }
 
+  // A file may have as many threads as handovers: a look at each for each would not end.
+  void order_by_worker() {
+    by_worker_.resize(handovers_.size());
+    std::iota(by_worker_.begin(), by_worker_.end(), 0U);
+    std::stable_sort(by_worker_.begin(), by_worker_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return handovers_[a].at.worker < handovers_[b].at.worker;
+    });
+  }
+
   void add_main_marks(std::vector<Point>& points) const {
     for (std::uint32_t c = 0; c < window_.cut_ns.size(); ++c) {
       points.push_back({window_.cut_ns[c], window_.cut_ns[c], PointKind::kCut, c});
@@ -123,9 +134,12 @@ class HostChains {
   }
 
   void add_worker_marks(ThreadId thread, std::vector<Point>& points) const {
-    for (std::uint32_t h = 0; h < handovers_.size(); ++h) {
+    const auto worker_of = [this](std::uint32_t h) { return handovers_[h].at.worker; };
+    const auto first = std::partition_point(by_worker_.begin(), by_worker_.end(),
+                                            [&](std::uint32_t h) { return worker_of(h) < thread; });
+    for (auto at_worker = first; at_worker != by_worker_.end() && worker_of(*at_worker) == thread; ++at_worker) {
+      const std::uint32_t h = *at_worker;
       const Handoff& at = handovers_[h].at;
-      if (at.worker != thread) continue;
       points.push_back({at.start_ns, at.start_ns, PointKind::kBegin, h});
       points.push_back({at.end_ns, at.end_ns, PointKind::kEnd, h});
     }
@@ -269,6 +283,7 @@ class HostChains {
   CallIndex& calls_;
   std::vector<Stand> stands_;
   std::vector<Handover> handovers_;
+  std::vector<std::uint32_t> by_worker_;         // indices of handovers_, by worker, each worker's in their order
   std::vector<std::pair<TimeNs, NodeId>> main_;  // ascending enough: main's chain
   std::vector<HostSlice> slices_;
   NodeId previous_;
