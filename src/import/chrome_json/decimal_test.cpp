@@ -64,7 +64,7 @@ TEST(Decimal, QuickWaysAgree) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 200000; ++round) {
     std::string text = std::to_string(random() >> (random() % 64));
-    if (round % 3 == 0) text.insert(text.size() - std::min<std::size_t>(text.size(), random() % 5), ".");
+    if (round % 3 == 0) text.insert(text.size() - std::min<std::size_t>(text.size(), random() % 5), 1, '.');
     if (round % 7 == 0) text[random() % text.size()] = static_cast<char>(random() % 256);
     const std::string padded = text + "}   ,  \"x\"";
     const std::string_view inside(padded.data(), text.size());
