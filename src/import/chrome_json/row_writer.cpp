@@ -56,10 +56,12 @@ std::string_view RowWriter::text_of(Token token) {
 }
 
 StringId RowWriter::intern_text(std::string_view text) {
-  const std::size_t before = fragment_.strings.size();
   const StringId id = fragment_.strings.intern(text);
-  // Only strings that are new in this block are looked at: a few hundred of thousands.
-  if (fragment_.strings.size() != before && has_forbidden_bytes(text)) forbidden_.push_back(id);
+  // Each string is looked at once, when it is new in this block: a few hundred of thousands.
+  for (; looked_at_ < fragment_.strings.size(); ++looked_at_) {
+    const StringId added{static_cast<std::uint32_t>(looked_at_)};
+    if (has_forbidden_bytes(fragment_.strings.view(added))) forbidden_.push_back(added);
+  }
   if (!forbidden_.empty() && std::binary_search(forbidden_.begin(), forbidden_.end(), id)) {
     note(NoteKind::kControlCharacter, NoteSeverity::kRecovered, text);
   }

@@ -99,6 +99,7 @@ class RowWriter {
   Fragment& fragment_;
   std::uint64_t file_order_ = 0;
   std::string scratch_;
+  std::size_t looked_at_ = 0;        // strings of the fragment that were
   std::vector<StringId> forbidden_;  // strings with bytes that JSON forbids, ascending
   std::string last_pid_, last_tid_;
   ThreadId last_thread_;
