@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   hold_standard_streams();
   (void)std::set_new_handler(leave_without_memory);
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow further
   stepscope::Console console;
   try {
     return stepscope::run_program(stepscope::Arguments(argv + (argc > 0 ? 1 : 0), argv + argc), console);

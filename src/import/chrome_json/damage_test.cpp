@@ -112,6 +112,14 @@ TEST(Damage, StrayBracketsAndCommas) {
   EXPECT_EQ(between(frame("a") + frame("b", 60)).frames.size(), 2U) << "a comma is missing";
 }
 
+TEST(Damage, ImpossibleRanksAreUnknown) {
+  const std::string head = R"({"distributedInfo": {"rank": -3, "world_size": 0}, "traceEvents": [)";
+  Result<std::vector<Trace>> traces = read_text(head + kernel(10) + "]}");
+  ASSERT_TRUE(traces.has_value());
+  EXPECT_FALSE(traces->front().info.rank.has_value());
+  EXPECT_FALSE(traces->front().info.world_size.has_value());
+}
+
 TEST(Damage, OneUnreadableEventIsLostTwoAreUnsound) {
   const std::string bad = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5.0, "dur" 1.0})";
   EXPECT_EQ(notes_of(between(bad)), "damaged_event/lost/1 ");

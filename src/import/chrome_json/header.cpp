@@ -23,6 +23,12 @@ std::optional<std::int64_t> optional_of(Token token) {
   return number.has_value() ? std::optional(number.value()) : std::nullopt;
 }
 
+// A number that cannot be less than `least`; a smaller one is damage and reads as unknown.
+std::optional<std::int64_t> at_least(std::int64_t least, Token token) {
+  const std::optional<std::int64_t> number = optional_of(token);
+  return number && *number >= least ? number : std::nullopt;
+}
+
 void take_devices(Token list, Builder& builder) {
   if (list.kind != TokenKind::kContainer) return;
   std::int64_t next_number = 0;
@@ -52,9 +58,9 @@ void take_distributed(Token object, TraceInfo& info) {
   if (object.kind != TokenKind::kContainer || object.text()[0] != '{') return;
   for_each_member(object.text(), [&](std::string_view key, Token value) {
     if (key == "rank")
-      info.rank = optional_of(value);
+      info.rank = at_least(0, value);
     else if (key == "world_size")
-      info.world_size = optional_of(value);
+      info.world_size = at_least(1, value);
     else if (key == "backend")
       info.backend = text_of(value);
   });
