@@ -13,8 +13,10 @@
 namespace stepscope::chrome_json {
 namespace {
 
-// Names are under a kilobyte; restoring looks no further than this, so that damage stays linear.
+// Names are under a kilobyte; restoring looks no further than this, and at no more quotes and braces than that, so that
+// a file of nothing but damage costs linear time.
 constexpr std::ptrdiff_t kLongestRestored = 1 << 20;
+constexpr int kMostPlaces = 64;
 constexpr std::ptrdiff_t kLongestKey = 64;
 constexpr std::ptrdiff_t kLongestJunk = 80;
 
@@ -51,22 +53,27 @@ class CarefulReader {
   const char* read(const char* at) {
     event_.clear();
     event_.begin = at;
-    limit_ = next_event(at + 1);
+    limit_ = nullptr;
     event_.end = read_members(at, true);
     return event_.end;
   }
   std::uint32_t restored_strings() const { return restored_; }
 
  private:
-  // Restored strings do not reach into the next event or document.
+  // Where the next event or document starts; strings do not reach that far. Looked for once, when needed.
+  const char* limit() {
+    if (limit_ == nullptr) limit_ = next_event(event_.begin + 1);
+    return limit_;
+  }
+
   const char* next_event(const char* at) const {
     const char* const limit = std::min(end_, at + kLongestRestored);
-    for (; at < limit; ++at) {
+    for (int places = 0; at < limit && places < kMostPlaces; ++at, ++places) {
       at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
       if (at == nullptr) return limit;
       if (starts_event_surely(at, end_) || starts_document(at, end_) || is_next_event(at)) return at;
     }
-    return limit;
+    return std::min(at, limit);
   }
 
   // `}, {"name":` and the like.
@@ -114,7 +121,10 @@ class CarefulReader {
   const char* read_value(std::string_view key, const char* at, bool is_event, Token& token) {
     const char* const behind = chrome_json::read_value(at, end_, token, remarks_);
     if (*at != '"') return behind != nullptr ? behind : skip_junk(at, is_event, token);
-    if (behind != nullptr && behind <= limit_ && goes_on(behind, is_event)) return behind;
+    if (behind != nullptr && goes_on(behind, is_event)) {
+      const bool may_reach_too_far = token.text().find('{') != std::string_view::npos;
+      if (!may_reach_too_far || behind <= limit()) return behind;
+    }
     return restore(key, at, is_event, token);
   }
 
@@ -150,12 +160,12 @@ class CarefulReader {
   }
 
   template <class Fits>
-  const char* find_close(const char* at, Fits&& fits) const {
-    while (at < limit_) {
-      at = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(limit_ - at)));
+  const char* find_close(const char* at, Fits&& fits) {
+    const char* const last = limit();
+    for (int places = 0; at < last && places < kMostPlaces; ++at, ++places) {
+      at = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(last - at)));
       if (at == nullptr) return nullptr;
       if (fits(at + 1)) return at;
-      ++at;
     }
     return nullptr;
   }

@@ -11,6 +11,10 @@
 namespace stepscope::chrome_json {
 namespace {
 
+// What waits is kept as text. No file of PyTorch or JAX comes near this; beyond it (names of processes that never
+// come, a million begins) events are taken as they are, so that memory does not follow the text.
+constexpr std::size_t kMostWaitingBytes = 64 << 20;
+
 std::string padded(const Event& event) {
   std::string text(event.begin, event.end);
   text.append(kTextPadding, '\0');
@@ -20,7 +24,7 @@ std::string padded(const Event& event) {
 // Reads an event that was read before.
 bool read_again(const std::string& text, Event& event) {
   Remarks ignored;
-  return read_event_again(text.data(), text.data() + text.size(), event, ignored);
+  return read_event_again(text.data(), text.data() + text.size() - kTextPadding, event, ignored);
 }
 
 std::string key_of(const Event& event, std::initializer_list<Field> fields) {
@@ -68,12 +72,32 @@ void DeferredRows::add_event(const Event& event, std::uint64_t file_order) {
     case 'F':
       return end(open_async_, key_of(event, id), event, file_order, true);
     default:
-      if (!write_without_category(event, file_order)) unnamed_.push_back({padded(event), file_order});
+      if (write_without_category(event, file_order)) return;
+      if (waiting_bytes_ < kMostWaitingBytes) {
+        keep(unnamed_, event, file_order);
+      } else {
+        writer_.write_other(event, file_order);
+      }
   }
 }
 
 void DeferredRows::begin(Stacks& stacks, const std::string& key, const Event& event, std::uint64_t file_order) {
-  stacks[key].push_back({padded(event), file_order});
+  if (waiting_bytes_ < kMostWaitingBytes) {
+    keep(stacks[key], event, file_order);
+  } else {
+    note_unmatched(file_order);
+    writer_.write_instant_of_begin(event, file_order);
+  }
+}
+
+void DeferredRows::keep(std::vector<Waiting>& waiting, const Event& event, std::uint64_t file_order) {
+  waiting.push_back({padded(event), file_order});
+  waiting_bytes_ += waiting.back().text.size();
+}
+
+void DeferredRows::note_unmatched(std::uint64_t file_order) {
+  rows_.fragment.notes.add(NoteKind::kUnmatchedBegin, NoteSeverity::kRecovered, file_order,
+                           "a begin without an end, kept as an instant");
 }
 
 void DeferredRows::end(Stacks& stacks, const std::string& key, const Event& event, std::uint64_t file_order,
@@ -85,6 +109,7 @@ void DeferredRows::end(Stacks& stacks, const std::string& key, const Event& even
   }
   const Waiting waiting = std::move(found->second.back());
   found->second.pop_back();
+  waiting_bytes_ -= waiting.text.size();
   Event first;
   if (!read_again(waiting.text, first)) return;
   if (is_async)
@@ -110,8 +135,7 @@ bool DeferredRows::write_without_category(const Event& event, std::uint64_t file
 void DeferredRows::give_up(Stacks& stacks) {
   for (auto& [key, stack] : stacks) {
     for (const Waiting& waiting : stack) {
-      rows_.fragment.notes.add(NoteKind::kUnmatchedBegin, NoteSeverity::kRecovered, waiting.file_order,
-                               "a begin without an end, kept as an instant");
+      note_unmatched(waiting.file_order);
       unnamed_.push_back(waiting);
     }
   }

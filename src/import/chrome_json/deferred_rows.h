@@ -32,6 +32,8 @@ class DeferredRows {
   void add_event(const Event& event, std::uint64_t file_order);
   void begin(Stacks& stacks, const std::string& key, const Event& event, std::uint64_t file_order);
   void end(Stacks& stacks, const std::string& key, const Event& event, std::uint64_t file_order, bool is_async);
+  void keep(std::vector<Waiting>& waiting, const Event& event, std::uint64_t file_order);
+  void note_unmatched(std::uint64_t file_order);
   void give_up(Stacks& stacks);
   bool write_without_category(const Event& event, std::uint64_t file_order);
 
@@ -41,6 +43,7 @@ class DeferredRows {
   std::map<std::pair<std::string, std::string>, std::string> thread_names_;
   Stacks open_, open_async_;
   std::vector<Waiting> unnamed_;
+  std::size_t waiting_bytes_ = 0;
 };
 
 }  // namespace stepscope::chrome_json

@@ -21,6 +21,9 @@ bool looks_like_two_writers(std::uint64_t dropped_count, std::uint64_t pieces_co
   return dropped_count >= 2 || pieces_count >= 1;
 }
 
+// Files of ranks that were joined hold a document a rank; a document costs a trace, however short it is.
+constexpr std::size_t kMostDocuments = 1024;
+
 constexpr std::string_view kEventsKey = "\"traceEvents\"";
 
 std::uint64_t rows_in(const Fragment& fragment) {
@@ -218,7 +221,9 @@ const char* Documents::read_end(const char* at) {
   const char* const begin = at;
   while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
   if (at >= end_) return end_;
+  if (ignores_rest_) return end_;
   if (opens_document(at, end_)) {
+    if (closed_.size() + 1 == kMostDocuments) return ignore_rest(at);
     if (!at_file_end_ && end_ - at < static_cast<std::ptrdiff_t>(kTextPadding)) return begin;
     document_->builder.notes().add(NoteKind::kSecondDocument, NoteSeverity::kInfo, offset_of(at),
                                    "another document starts here");
@@ -227,6 +232,13 @@ const char* Documents::read_end(const char* at) {
     return at + 1;
   }
   return find_way_back(at);
+}
+
+const char* Documents::ignore_rest(const char* at) {
+  ignores_rest_ = true;
+  document_->builder.notes().add(NoteKind::kTrailingText, NoteSeverity::kLost, offset_of(at),
+                                 "more documents than can be meant; those from here on are not read");
+  return end_;
 }
 
 void Documents::close_document(std::uint64_t end) {

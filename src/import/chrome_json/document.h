@@ -60,6 +60,7 @@ class Documents {
   const char* find_way_back(const char* at);
   void note_garbage(const char* begin, const char* end);
 
+  const char* ignore_rest(const char* at);
   void open_document(const char* at, bool is_list);
   void close_document(std::uint64_t end);
   void resume_events(const char* at);
@@ -75,6 +76,7 @@ class Documents {
   std::vector<std::unique_ptr<Document>> closed_;
   std::vector<std::uint64_t> closed_ends_;
   Notes file_notes_;
+  bool ignores_rest_ = false;
 
   // The text being fed.
   const char* begin_ = nullptr;
