@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,15 +20,25 @@ constexpr std::size_t kWindowsAhead = 4;
 class ThreadedSource final : public ByteSource {
  public:
   explicit ThreadedSource(std::unique_ptr<ByteSource> inner)
-      : inner_(std::move(inner)), total_(inner_->stored_bytes_total()), reader_([this] { run(); }) {}
+      : inner_(std::move(inner)), total_(inner_->stored_bytes_total()) {}
   ~ThreadedSource() override {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
     room_.notify_all();
-    reader_.join();
+    if (reader_.joinable()) reader_.join();
   }
+
+  bool start() {
+    try {
+      reader_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
+  }
+  std::unique_ptr<ByteSource> take_inner() { return std::move(inner_); }
 
   Result<std::size_t> read(char* into, std::size_t size) override {
     if (used_ == current_.size() && !next_window()) {
@@ -98,13 +109,15 @@ class ThreadedSource final : public ByteSource {
   std::optional<Error> error_;
   bool ended_ = false;
   bool stop_ = false;
-  std::thread reader_;  // last: it uses everything above
+  std::thread reader_;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteSource> read_beside(std::unique_ptr<ByteSource> inner) {
-  return std::make_unique<ThreadedSource>(std::move(inner));
+  auto beside = std::make_unique<ThreadedSource>(std::move(inner));
+  if (beside->start()) return beside;
+  return beside->take_inner();  // no thread to be had: read in the caller's
 }
 
 }  // namespace stepscope

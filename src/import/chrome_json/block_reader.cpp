@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/parallel.h"
@@ -43,7 +44,11 @@ class Workers {
  public:
   explicit Workers(unsigned count) {
     try {
-      for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+      try {
+        for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+      } catch (const std::system_error&) {
+        // A limit of the system: those that started do the work; with none, wait_for() does.
+      }
     } catch (const std::system_error&) {
       // A limit of the system: those that started do the work, or wait_for() does.
     }

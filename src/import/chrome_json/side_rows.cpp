@@ -72,7 +72,10 @@ void RowWriter::write_metadata(const Event& event) {
   place.is_labels = what == "process_labels";
   if (what != "process_name" && what != "thread_name" && !place.is_labels) return;
   place.pid = text_of(event.fields[Field::kPid]);
-  if (what == "thread_name") place.tid = text_of(event.fields[Field::kTid]);
+  if (what == "thread_name") {
+    place.tid = text_of(event.fields[Field::kTid]);
+    if (place.tid.empty()) return;  // without one it would name the process
+  }
   place.name = text_of(event.args[place.is_labels ? Arg::kLabels : Arg::kName]);
   rows_.place_names.push_back(std::move(place));
 }
