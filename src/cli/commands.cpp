@@ -31,7 +31,8 @@ std::string program_help() {
       "  stepscope report rank*.json.gz            one row each, worst first\n"
       "  stepscope report trace.json --json | jq .verdict\n"
       "  stepscope ops trace.json --by shape --sort self_device_time_total --limit 20\n"
-      "\nExit status: 0 read whole, 1 a gate failed, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
+      "\nExit status: 0 read whole, 2 wrong usage, 3 nothing usable,\n             4 something was lost, or no verdict "
+      "is possible.\n";
   return text;
 }
 

@@ -17,7 +17,7 @@ constexpr const char* kExamples =
     "  stepscope ops trace.json --by stack\n"
     "  stepscope ops trace.json --csv > ops.csv\n"
     "  stepscope ops trace.json --json    keys and units of torch's key_averages()\n\n"
-    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost.\n";
 
 struct Request {
   std::string file;

@@ -30,7 +30,7 @@ struct OneTrace {
 // Ranks of traces that know theirs.
 [[nodiscard]] std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces);
 
-// 4 when something of the file was lost.
+// 4 when something of the file was lost, else 0.
 [[nodiscard]] int exit_code_of(const Trace& trace);
 
 }  // namespace stepscope

@@ -26,7 +26,7 @@ constexpr const char* kExamples =
     "  stepscope report trace.json --json | jq .verdict\n"
     "  zcat trace.json.gz | stepscope report -\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable,\n"
-    "             4 read in part, or no verdict is possible.\n";
+    "             4 something was lost, or no verdict is possible.\n";
 
 struct Request {
   std::vector<std::string> files;

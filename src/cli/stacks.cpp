@@ -14,7 +14,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope stacks trace.json --metric self_device_time_total > gpu.folded\n"
     "  stepscope stacks trace.json --metric self_cpu_time | flamegraph.pl > cpu.svg\n\n"
-    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost.\n";
 
 constexpr const char* kNoStacks =
     "no Python stacks in this file: record with torch.profiler.profile(..., with_stack=True)";
@@ -39,11 +39,12 @@ int run_stacks(const Arguments& arguments, Console& console) {
   const OneTrace one = read_one_trace(file, options, console);
   if (!one.trace) return one.exit_code;
   const auto folded = compute_folded_stacks(*one.trace, metric);
-  if (!folded || folded->empty()) console.complain(kNoStacks);
-  std::string text;
-  if (folded) {
-    for (const FoldedStack& stack : *folded) text += clean_text(stack.line()) + "\n";
+  if (!folded || folded->empty()) {
+    console.complain(file + ": " + kNoStacks);
+    return kExitUnusable;
   }
+  std::string text;
+  for (const FoldedStack& stack : *folded) text += clean_text(stack.line()) + "\n";
   return console.write(text) ? one.exit_code : kExitUnusable;
 }
 

@@ -13,7 +13,8 @@ constexpr const char* kExamples =
     "  stepscope steps trace.json --steps train_step --csv > steps.csv\n\n"
     "A step begins where the GPU begins its work, so times are right even when\n"
     "the host runs ahead.\n\n"
-    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 read in part.\n";
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable,\n             4 something was lost, or the times "
+    "cannot be trusted.\n";
 
 }  // namespace
 

@@ -119,6 +119,14 @@ const DeviceReport* Report::main_device() const {
   return at == devices.end() ? nullptr : &*at;
 }
 
+bool Report::was_launch_blocking() const {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.id == "launch-blocking"; });
+}
+
+std::optional<Estimate> Report::unprofiled_step() const {
+  return was_launch_blocking() ? std::nullopt : what_ifs.unprofiled_step();
+}
+
 std::int64_t Report::step_divisor() const { return is_per_step() ? static_cast<std::int64_t>(steps.steps.size()) : 1; }
 
 Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, const std::string& verdict,
@@ -143,7 +151,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.findings = clean_findings(std::move(findings));
   report.table_row_count = options.top_count;
   const bool wants_tables = options.top_count > 0 && (report.has_headline() || options.tables_when_withheld);
-  if (wants_tables) report.tables = build_tables(trace, facts, options.top_count);
+  if (wants_tables) report.tables = build_tables(trace, facts, options.asked.whole_file_window, options.top_count);
   add_excerpts(trace, facts, options, report);
   return report;
 }

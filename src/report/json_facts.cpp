@@ -126,7 +126,7 @@ Json found_json(const Report& report) {
 Json steps_json(const Report& report) {
   const Steps& steps = report.steps;
   const bool sound = report.has_headline();
-  const auto unprofiled = report.what_ifs.unprofiled_step();
+  const auto unprofiled = report.unprofiled_step();
   const bool any = !steps.steps.empty();
   Json out = {{"count", steps.steps.size()},
               {"source", step_source_name(steps.source)},

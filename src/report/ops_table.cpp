@@ -120,11 +120,12 @@ std::size_t column_count_for(std::size_t width) {
 std::string write_ops_text(const OpsTable& table, const Style& style) {
   Page page(style);
   const std::size_t columns = column_count_for(style.width);
-  Line title = page.line();
-  title.add(fmt::format("{} of {} rows by {}", show_count(static_cast<std::int64_t>(table.rows.size())),
-                        show_count(static_cast<std::int64_t>(table.averages.rows.size())), group_name(table.group_by)));
-  if (!table.sort_key.empty()) title.add(fmt::format(", sorted by {}", table.sort_key));
-  page.add(title);
+  std::string title =
+      fmt::format("{} of {} rows by {}", show_count(static_cast<std::int64_t>(table.rows.size())),
+                  show_count(static_cast<std::int64_t>(table.averages.rows.size())), group_name(table.group_by));
+  if (!table.sort_key.empty()) title += fmt::format(", sorted by {}", table.sort_key);
+  page.paragraph(title, 0);
+  page.paragraph("Of the whole file, as in torch; `stepscope report` has the operators of the steps.", 0, Ink::kDim);
   Line head = page.line();
   std::size_t edge = 0;
   for (std::size_t i = 0; i < columns; ++i) head.add_right(edge += kColumns[i].width, kColumns[i].title, Ink::kDim);

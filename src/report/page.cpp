@@ -18,8 +18,6 @@ std::string_view code_of(Ink ink) {
       return "\x1b[31m";
     case Ink::kGreen:
       return "\x1b[32m";
-    case Ink::kYellow:
-      return "\x1b[33m";
     case Ink::kBlue:
       return "\x1b[34m";
     case Ink::kCyan:

@@ -18,7 +18,8 @@ struct Style {
   std::string program = "stepscope";  // for commands that the user may type
 };
 
-enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue, kCyan, kMagenta };
+// No yellow: it can hardly be read on white.
+enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kBlue, kCyan, kMagenta };
 
 class Line {
  public:

@@ -69,7 +69,7 @@ struct OperatorRow {
   DurationNs self_cpu_ns = 0;
 };
 
-// Inside the window. Sorted by time, cut to the rows asked for.
+// Of the work that the steps launched. Sorted by time, cut to the rows asked for.
 struct Tables {
   std::vector<KernelRow> kernels;
   std::size_t kernel_count = 0;    // distinct names in all
@@ -104,6 +104,11 @@ struct Report {
   std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order
 
   [[nodiscard]] const DeviceReport* main_device() const;
+  // Every launch waited for its kernel: what the host did meanwhile, and what the step would be without the profiler,
+  // says nothing about the program.
+  [[nodiscard]] bool was_launch_blocking() const;
+  // The median step without the profiler; missing when refused, or when launches were blocking.
+  [[nodiscard]] std::optional<Estimate> unprofiled_step() const;
   // Step time, busy and idle may be shown as sound numbers.
   [[nodiscard]] bool has_headline() const { return !ledger.headline_withheld.has_value(); }
   // Totals over the window are shown as a mean step: when steps are known and the window is theirs.

@@ -90,7 +90,9 @@ void add_head(Page& page) {
     head.add_right(kMemoryEdge, "memory", Ink::kDim);
   }
   const std::size_t cause = head.width() + 2;
-  page.add(head.pad_to(cause).add(is_wide(page) ? "largest cause of idle, ms" : "idle, ms", Ink::kDim));
+  constexpr std::string_view kWords = "largest cause, ms";
+  const bool fits = cause + kWords.size() <= page.style().width;
+  page.add(head.pad_to(cause).add(fits ? kWords : "main cause", Ink::kDim));
 }
 
 }  // namespace
@@ -134,7 +136,7 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
                              table.source_detail),
                  0);
   if (table.headline_withheld) {
-    page.paragraph("Do not trust these times: " + clean_text(*table.headline_withheld), 0, Ink::kYellow);
+    page.paragraph("Do not trust these times: " + clean_text(*table.headline_withheld), 0, Ink::kMagenta);
   }
   add_head(page);
   for (const StepRow& row : table.rows) add_row(row, page);

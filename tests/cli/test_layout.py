@@ -1,13 +1,15 @@
 """The text of every recording and case at 80 and 160 columns: no line too long, the first screen whole, no colour in pipes."""
 import json
+import pathlib
 import re
+import tempfile
 import unittest
 
 from program import COMPLETE, DATA, PARTIAL, cases, columns, recordings, run, without_colour
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
-DETAILS = re.compile(r"^(Findings, continued|Why the GPU was idle|Kernels by time|Operators by|Launches$|Memory$|Steps,|Devices,|Data$)")
+DETAILS = re.compile(r"^(Findings, continued|Why the GPU was idle|Kernels by time|Operators by|Launches$|Memory$|Steps,|Devices,|Synchronizations$|Data$)")
 
 
 def first_screen(text):
@@ -105,6 +107,51 @@ class Layout(unittest.TestCase):
             report = run("report", "-", "--device", device, "--json", stdin=json.dumps(document).encode()).json()
             main = [d for d in report["devices"] if d["is_main"]]
             self.assertEqual([(d["device"], d["gpu_busy_ns"]) for d in main], [(device, busy)])
+
+    def test_operators_of_a_host_that_runs_ahead_are_whole(self):
+        for path, name in (("h200/resnet_healthy.pt.trace.json.gz", "aten::convolution_backward"),
+                           ("planted/fp32_shapes.pt.trace.json.gz", "aten::mm")):
+            with self.subTest(path):
+                report = run("report", path, "--json", "--top", "1000").json()
+                row = next(r for r in report["tables"]["operators_by_device_time"] if r["name"] == name)
+                self.assertEqual(row["count"] % report["steps"]["count"], 0)
+                text = run("report", path).out
+                self.assertIn("Operators by own GPU time per step", text)
+                self.assertNotIn("ProfilerStep*\n      0", text)
+        self.assertRegex(run("report", "h200/resnet_healthy.pt.trace.json.gz").out,
+                         r"\n +4\.54 +\d+ % +20 +226\.\d +aten::convolution_backward\n")
+
+    def test_advice_on_the_first_screen_is_whole(self):
+        for path in recordings():
+            report = run("report", path, "--json").json()
+            screen = " ".join(" ".join(first_screen(run("report", path).out)).split())
+            with self.subTest(path):
+                if report["findings"] and report["findings"][0]["advice"]:
+                    self.assertIn(" ".join(report["findings"][0]["advice"][0].split()), screen)
+                for line in first_screen(run("report", path).out):
+                    self.assertNotIn("\u2026", line)
+
+    def test_a_cut_file_says_so_first(self):
+        lines = run("report", "cases/A01_truncated_mid_event.json").out.splitlines()
+        self.assertIn("The file is cut at byte 4639: copy it again", lines[1])
+
+    def test_blocking_launches_have_no_estimate_and_no_causes(self):
+        path = "planted/launch_blocking.pt.trace.json.gz"
+        text = run("report", path).out
+        self.assertIn("every launch waited for its kernel", text)
+        for words in ("without the profiler", "Why the GPU was idle"):
+            self.assertNotIn(words, text)
+        self.assertIsNone(run("report", path, "--json").json()["steps"]["estimated_unprofiled_ns"])
+
+    def test_commands_name_the_file(self):
+        self.assertIn("$ stepscope report h200/sync.pt.trace.json.gz --finding 1", run("report", "h200/sync.pt.trace.json.gz").out)
+        ranks = run("report", "h200/straggler_rank0.pt.trace.json.gz", "h200/straggler_rank1.pt.trace.json.gz")
+        self.assertRegex(ranks.out, r"\$ stepscope report h200/straggler_rank[01]\.pt\.trace\.json\.gz")
+        with tempfile.TemporaryDirectory() as folder:
+            both = "".join((DATA / "cases" / f"A17_rank{rank}.json").read_text() for rank in (0, 1))
+            (pathlib.Path(folder) / "two ranks.json").write_text(both)
+            done = run("report", "two ranks.json", cwd=folder)
+            self.assertRegex(done.out, r"\$ stepscope report 'two ranks\.json' --rank \d", done.err)
 
     def test_unknown_steps_are_said_with_what_to_do(self):
         done = run("report", "cases/A22_no_profiler_step.json")

@@ -150,7 +150,12 @@ void add_step_bar(const Report& report, bool brief, Page& page) {
   add_bar(busy, page.style().width - kTextColumn - display_width(length), line);
   page.add(line.add(length));
   add_parts("busy", busy.gpu_busy_ns / divisor, busy_parts(*device, divisor), format, brief, page);
-  add_parts("idle", busy.idle_ns / divisor, idle_parts(*device, divisor), format, brief, page);
+  if (report.was_launch_blocking()) {
+    page.paragraph(fmt::format("idle {}: every launch waited for its kernel", format.number(busy.idle_ns / divisor)),
+                   kTextColumn);
+  } else {
+    add_parts("idle", busy.idle_ns / divisor, idle_parts(*device, divisor), format, brief, page);
+  }
   add_exposed(busy, divisor, format, page);
 }
 

@@ -45,7 +45,7 @@ void add_ledger(const Ledger& ledger, Page& page) {
 }
 
 Ink ink_of(NoteSeverity severity) {
-  return severity >= NoteSeverity::kLost ? Ink::kRed : severity == NoteSeverity::kRecovered ? Ink::kYellow : Ink::kDim;
+  return severity >= NoteSeverity::kLost ? Ink::kRed : severity == NoteSeverity::kRecovered ? Ink::kMagenta : Ink::kDim;
 }
 
 std::string note_words(const Note& note) {
@@ -68,7 +68,7 @@ void add_self_check(const WhatIfs& what_ifs, Page& page) {
   if (check.step_count == 0) return;
   page.paragraph(
       fmt::format(
-          "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay stays unexplained.",
+          "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay has no known cause.",
           show_counted(static_cast<std::int64_t>(check.step_count), "step"),
           show_percent(std::max(check.replay_error_ratio, 0.001)), show_duration(check.unexplained_ns)),
       kLabelColumn, Ink::kPlain, 2);
@@ -78,7 +78,9 @@ void add_source(const Report& report, Page& page) {
   const TraceInfo& info = report.info;
   std::string text =
       fmt::format("{}: {} of {}, {}", info.source, show_bytes(static_cast<std::int64_t>(info.text_bytes)),
-                  info.producer.empty() ? "trace" : info.producer,
+                  info.producer == "chrome-json" ? "JSON trace"
+                  : info.producer.empty()        ? "trace"
+                                                 : info.producer,
                   show_counted(static_cast<std::int64_t>(info.event_count), "event"));
   if (!info.host_name.empty()) text += ", host " + info.host_name;
   page.paragraph(text, kLabelColumn, Ink::kPlain, 2);

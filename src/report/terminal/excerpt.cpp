@@ -124,7 +124,7 @@ void add_evidence_mark(const Excerpt& excerpt, std::size_t cell_count, Page& pag
   const std::size_t to = std::max(from + 1, column_of(excerpt, excerpt.evidence.end_ns, cell_count));
   Line line = page.line();
   line.pad_to(kIndentOfExcerpt).add("here").pad_to(kIndentOfExcerpt + kLabelWidth + from);
-  page.add(line.add(std::string(to - from, '^'), Ink::kYellow));
+  page.add(line.add(std::string(to - from, '^'), Ink::kMagenta));
 }
 
 void add_legend(std::string_view of, const Legend& legend, Page& page) {

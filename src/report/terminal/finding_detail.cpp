@@ -55,7 +55,7 @@ std::string write_terminal_finding(const Report& report, const Style& style) {
   const Finding& finding = report.findings[index];
   Line head = page.line();
   head.add(fmt::format("{} of {}  ", index + 1, report.findings.size()), Ink::kDim).add(finding.id, Ink::kBold);
-  page.add(head.add_right(style.width, severity_name(finding.severity)));
+  page.add(head.add_right(style.width, severity_name(finding.severity), severity_ink(finding.severity)));
   page.blank();
   page.paragraph(finding.title, kLabelColumn, Ink::kBold);
   const std::string saving = saving_sentence(finding);

@@ -66,13 +66,20 @@ std::string range_words(Interval range, const DurationFormat& format) {
 }
 
 std::string unprofiled_words(const Report& report, const DurationFormat& format) {
-  const auto estimate = report.what_ifs.unprofiled_step();
-  if (!estimate) return "";
+  const auto estimate = report.unprofiled_step();
+  if (!estimate) {
+    const bool is_refused = report.what_ifs.self_check.refused.has_value() && !report.was_launch_blocking();
+    return is_refused ? "without the profiler: no estimate, see Data below" : "";
+  }
   DurationFormat rough = format;
   if (rough.decimals > 0 && estimate->mid_ns > 20'000'000) rough.decimals = 0;  // an estimate has no tenths
-  if (rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) rough = format;
+  // Always a range: as many digits as tell its ends apart.
+  constexpr int kMostDecimals = 4;
+  while (rough.decimals < kMostDecimals && rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) {
+    ++rough.decimals;
+  }
   if (rough.number(estimate->low_ns) == rough.number(estimate->high_ns)) {
-    return "without the profiler about " + rough.text(estimate->mid_ns);
+    return "without the profiler the same: no operators to take its cost from";
   }
   return fmt::format("without the profiler about {} ({} to {})", rough.number(estimate->mid_ns),
                      rough.number(estimate->low_ns), rough.number(estimate->high_ns));
@@ -99,7 +106,7 @@ void add_step_time(const Report& report, Page& page) {
   Line line = page.line();
   line.pad_to(kLabelColumn).add("step").pad_to(kTextColumn);
   if (!steps.median_ns) {
-    line.add("unknown", Ink::kYellow).add(": nothing marks or repeats a step");
+    line.add("unknown", Ink::kMagenta).add(": nothing marks or repeats a step");
     page.add(line);
     // The verdict may have said what to do already.
     if (report.verdict.find("prof.step()") == std::string::npos) {
@@ -149,12 +156,19 @@ std::optional<double> median_step_busy(const DeviceReport& device, const Steps& 
   return quantile(ratios, 0.5);
 }
 
-void add_busy(const Report& report, bool brief, Page& page) {
+// What to do where that is known, since that fits a line; the reason in full stands in the JSON.
+std::string missing_mfu_words(const Report& report) {
+  std::string reason = clean_text(report.efficiency.not_available);
+  constexpr std::string_view kOption = "record_shapes=True";
+  return reason.find(kOption) == std::string::npos ? reason : "record with " + std::string(kOption);
+}
+
+void add_busy(const Report& report, Page& page) {
   Line line = page.line();
   line.pad_to(kLabelColumn).add("GPU busy").pad_to(kTextColumn);
   const DeviceReport* device = report.main_device();
   if (device == nullptr || device->busy.window_ns <= 0) {
-    page.add(line.add("unknown: no GPU activity recorded", Ink::kYellow));
+    page.add(line.add("unknown: no GPU activity recorded", Ink::kMagenta));
     return;
   }
   const double busy = static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns);
@@ -162,11 +176,11 @@ void add_busy(const Report& report, bool brief, Page& page) {
   const auto of_median = median_step_busy(*device, report.steps);
   // 3 points: closer together, the two say the same.
   if (of_median && std::abs(*of_median - busy) >= 0.03) {
-    line.add(fmt::format(" ({} of the median step)", show_percent(*of_median)));
+    line.add(fmt::format(" of the window ({} of the median step)", show_percent(*of_median)));
   }
   if (report.ledger.swallowing_duration_count > 0) {
     const double raw = static_cast<double>(device->busy.gpu_busy_raw_ns) / static_cast<double>(device->busy.window_ns);
-    line.add(fmt::format(" ({} with the durations as recorded)", show_percent(raw)), Ink::kYellow);
+    line.add(fmt::format(" ({} with the durations as recorded)", show_percent(raw)), Ink::kMagenta);
   }
   std::string mfu = mfu_words(report, false);
   if (line.width() + 5 + display_width(mfu) > page.style().width) mfu = mfu_words(report, true);
@@ -175,12 +189,7 @@ void add_busy(const Report& report, bool brief, Page& page) {
   page.add(line);
   if (!mfu.empty() && !fits) page.paragraph(mfu, kTextColumn);
   if (mfu.empty() && !report.efficiency.not_available.empty()) {
-    const std::string reason = "MFU not available: " + clean_text(report.efficiency.not_available);
-    if (brief) {
-      page.paragraph_cut(reason, kTextColumn, 1);
-    } else {
-      page.paragraph(reason, kTextColumn, Ink::kDim);
-    }
+    page.paragraph("MFU not available: " + missing_mfu_words(report), kTextColumn, Ink::kDim);
   }
 }
 
@@ -201,18 +210,33 @@ void add_title(const Report& report, Page& page) {
   page.paragraph(right, 0, ink);
 }
 
+// What is missing at the end of a file may be its whole GPU part, so this is read before any number.
+void add_damage(const Report& report, Page& page) {
+  const Note* worst = nullptr;
+  for (const Note& note : report.notes) {
+    const bool is_cut = note.kind == NoteKind::kFileCut || note.kind == NoteKind::kGzipDamaged;
+    if (is_cut && note.severity >= NoteSeverity::kLost && worst == nullptr) worst = &note;
+  }
+  if (worst == nullptr) return;
+  const std::string_view what = worst->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
+  page.paragraph(fmt::format("The file {} at byte {}: copy it again, or let the profiler finish writing it.", what,
+                             worst->first_offset),
+                 0, Ink::kRed);
+}
+
 }  // namespace
 
-void add_headline(const Report& report, bool brief, Page& page) {
+void add_headline(const Report& report, Page& page) {
   add_title(report, page);
+  add_damage(report, page);
   page.blank();
   if (!report.has_headline()) return;
   add_step_time(report, page);
-  add_busy(report, brief, page);
+  add_busy(report, page);
 }
 
 void add_withheld(const Report& report, Page& page) {
-  page.paragraph(report.verdict, kLabelColumn, Ink::kYellow);
+  page.paragraph(report.verdict, kLabelColumn, Ink::kMagenta);
   page.blank();
   const Ledger& ledger = report.ledger;
   page.paragraph(

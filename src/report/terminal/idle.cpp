@@ -10,13 +10,38 @@
 #include "report/text.h"
 
 namespace stepscope {
+namespace {
+
+// Between kernels the host did nothing wrong, and which kernel comes next is chance: one row for all of them.
+std::vector<IdleDetail> with_gaps_joined(const std::vector<IdleDetail>& details) {
+  std::vector<IdleDetail> joined;
+  IdleDetail gaps{HostLabel::kKernelGap, "", 0};
+  std::int64_t name_count = 0;
+  for (const IdleDetail& detail : details) {
+    if (detail.label != HostLabel::kKernelGap) {
+      joined.push_back(detail);
+      continue;
+    }
+    gaps.length_ns += detail.length_ns;
+    ++name_count;
+  }
+  if (name_count == 0) return joined;
+  gaps.name = "the GPU itself, before " + show_counted(name_count, "kernel name", "kernel names");
+  joined.push_back(gaps);
+  std::stable_sort(joined.begin(), joined.end(),
+                   [](const IdleDetail& a, const IdleDetail& b) { return a.length_ns > b.length_ns; });
+  return joined;
+}
+
+}  // namespace
 
 void add_idle(const Report& report, std::size_t row_count, Page& page) {
   const DeviceReport* device = report.main_device();
-  if (!report.has_headline() || device == nullptr || device->idle_details.empty() || device->busy.idle_ns <= 0) return;
-  constexpr std::size_t kTimeEdge = 10, kShareEdge = 17, kCauseColumn = 20, kNameColumn = 38;
+  if (!report.has_headline() || report.was_launch_blocking()) return;
+  if (device == nullptr || device->idle_details.empty() || device->busy.idle_ns <= 0) return;
+  constexpr std::size_t kTimeEdge = 10, kShareEdge = 18, kCauseColumn = 20, kNameColumn = 39;
   const std::int64_t divisor = report.step_divisor();
-  const auto& details = device->idle_details;
+  const auto details = with_gaps_joined(device->idle_details);
   const std::size_t shown = std::min(row_count, details.size());
   if (shown == 0) return;
   page.blank();
@@ -35,7 +60,7 @@ void add_idle(const Report& report, std::size_t row_count, Page& page) {
                    show_percent(static_cast<double>(detail.length_ns) / static_cast<double>(device->busy.idle_ns)));
     line.pad_to(kCauseColumn).add(host_label_words(detail.label), Ink::kCyan).pad_to(kNameColumn);
     const std::size_t room = page.style().width - kNameColumn;
-    const bool is_kernel = detail.label == HostLabel::kKernelGap || detail.label == HostLabel::kUnlinked;
+    const bool is_kernel = detail.label == HostLabel::kUnlinked;
     page.add(
         line.add(is_kernel ? "before " + fold_kernel_name(detail.name, room - 7) : shorten_middle(detail.name, room)));
   }

@@ -82,11 +82,27 @@ void add_shared_findings(const RankReports& ranks, Page& page) {
     Line line = page.line();
     line.pad_to(kLabelColumn).add(std::to_string(i + 1)).pad_to(5).add(finding.id, Ink::kBold);
     line.pad_to(29).add(saving_words(finding));
-    page.add(line.add_right(page.style().width, severity_name(finding.severity)));
+    page.add(line.add_right(page.style().width, severity_name(finding.severity), severity_ink(finding.severity)));
     page.paragraph(finding.title, 5);
     if (!ranks.is_one_run) page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);
     if (!finding.advice.empty()) page.paragraph("Try: " + finding.advice.front(), 5, Ink::kPlain, 5);
   }
+}
+
+// The command for the worst; several recordings of one file differ by their rank.
+void add_one_in_full(const RankReports& ranks, Page& page) {
+  if (ranks.reports.empty()) return;
+  Report worst;
+  worst.info.source = ranks.reports.front().info.source;
+  worst.asked = ranks.reports.front().asked;
+  const auto same_file = std::count_if(ranks.reports.begin(), ranks.reports.end(),
+                                       [&](const Report& report) { return report.info.source == worst.info.source; });
+  if (same_file > 1) worst.asked.rank = ranks.reports.front().info.rank;
+  Line line = page.line();
+  line.pad_to(kLabelColumn).add(more_command(worst, page.style(), "", page.style().width - kLabelColumn));
+  constexpr std::string_view kWords = "   # the first row in full";
+  if (line.width() + display_width(kWords) <= page.style().width) line.add(kWords, Ink::kDim);
+  page.add(line);
 }
 
 }  // namespace
@@ -112,7 +128,7 @@ std::string write_terminal(const RankReports& ranks, const Style& style) {
   page.paragraph(ranks.verdict, kLabelColumn, Ink::kBold);
   add_shared_findings(ranks, page);
   page.blank();
-  page.paragraph("One recording in full: " + style.program + " report FILE", kLabelColumn, Ink::kDim);
+  add_one_in_full(ranks, page);
   return page.text();
 }
 

@@ -12,11 +12,11 @@ inline constexpr std::size_t kLabelColumn = 2;
 inline constexpr std::size_t kTextColumn = 12;
 
 // `brief` takes fewer lines, for a first screen that would be too long.
-void add_headline(const Report& report, bool brief, Page& page);  // what was recorded, step time, busy, MFU
-void add_withheld(const Report& report, Page& page);              // instead of it, when the data cannot carry one
+void add_headline(const Report& report, Page& page);  // what was recorded, step time, busy, MFU
+void add_withheld(const Report& report, Page& page);  // instead of it, when the data cannot carry one
 void add_verdict(const Report& report, Page& page);
 void add_step_bar(const Report& report, bool brief, Page& page);
-// As many findings in full as `line_budget` allows, at least one; the others in a line each. Returns how many in full.
+// As many findings in full as `line_budget` allows, at least one; of the others the names. Returns how many in full.
 std::size_t add_findings(const Report& report, std::size_t line_budget, Page& page);
 void add_more_findings(const Report& report, std::size_t first, Page& page);  // the others in full
 
@@ -29,8 +29,12 @@ void add_steps(const Report& report, Page& page);
 void add_devices(const Report& report, Page& page);  // when there are several
 void add_completeness(const Report& report, Page& page);
 
-// The command that shows more of this file, with the file's name quoted for a shell.
-[[nodiscard]] std::string more_command(const Report& report, const Style& style, std::string_view options);
+// "$ stepscope report FILE OPTIONS" with the file's name quoted for a shell and what was asked of it (rank, device,
+// steps) repeated. A name that does not fit `width` becomes FILE.
+[[nodiscard]] std::string more_command(const Report& report, const Style& style, std::string_view options,
+                                       std::size_t width);
+
+[[nodiscard]] Ink severity_ink(Severity severity);
 
 // "-49.1 ms (52 %)"; empty for a finding that saves nothing.
 [[nodiscard]] std::string saving_words(const Finding& finding);

@@ -13,7 +13,7 @@ namespace stepscope {
 namespace {
 
 // Right edges of the number columns.
-constexpr std::size_t kTimeEdge = 10, kShareEdge = 17, kCountEdge = 25, kMeanEdge = 35, kNameColumn = 38;
+constexpr std::size_t kTimeEdge = 10, kShareEdge = 18, kCountEdge = 26, kMeanEdge = 36, kNameColumn = 38;
 
 std::string per_step_words(const Report& report) { return !report.is_per_step() ? "in the window" : "per step"; }
 

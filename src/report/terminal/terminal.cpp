@@ -11,7 +11,7 @@ constexpr std::size_t kFirstScreenLines = 24;
 
 // How many findings stand in it in full.
 std::size_t add_first_screen(const Report& report, bool brief, Page& page) {
-  add_headline(report, brief, page);
+  add_headline(report, page);
   if (report.has_headline()) {
     add_verdict(report, page);
     add_step_bar(report, brief, page);

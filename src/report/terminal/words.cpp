@@ -3,6 +3,7 @@
 
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
+#include "report/text.h"
 
 namespace stepscope {
 namespace {
@@ -23,6 +24,16 @@ std::string shell_quoted(std::string_view text) {
     }
   }
   return out + "'";
+}
+
+// The options that chose this recording: without them the numbers of another would come.
+std::string asked_words(const Asked& asked) {
+  std::string text;
+  if (asked.rank) text += fmt::format(" --rank {}", *asked.rank);
+  if (asked.device_number) text += fmt::format(" --device {}", *asked.device_number);
+  if (!asked.steps_name.empty()) text += " --steps " + shell_quoted(asked.steps_name);
+  if (asked.whole_file_window) text += " --window all";
+  return text;
 }
 
 }  // namespace
@@ -52,13 +63,13 @@ std::string_view host_label_words(HostLabel label) {
     case HostLabel::kProfiler:
       return "profiler";
     case HostLabel::kNoEvent:
-      return "host, no event";
+      return "unnamed host work";
     case HostLabel::kLaunchLatency:
       return "launch latency";
     case HostLabel::kKernelGap:
       return "between kernels";
     case HostLabel::kUnlinked:
-      return "unlinked";
+      return "launch not known";
   }
   return "";
 }
@@ -70,9 +81,26 @@ std::string saving_words(const Finding& finding) {
   return words;
 }
 
-std::string more_command(const Report& report, const Style& style, std::string_view options) {
+std::string more_command(const Report& report, const Style& style, std::string_view options, std::size_t width) {
   const bool is_stdin = report.info.source == "standard input" || report.info.source == "-";
-  return fmt::format("{} report {} {}", style.program, is_stdin ? "FILE" : shell_quoted(report.info.source), options);
+  const std::string rest = asked_words(report.asked) + (options.empty() ? "" : " ") + std::string(options);
+  std::string command =
+      fmt::format("$ {} report {}{}", style.program, is_stdin ? "FILE" : shell_quoted(report.info.source), rest);
+  if (display_width(command) <= width) return command;
+  command = fmt::format("$ {} report FILE{}", style.program, rest);
+  return display_width(command) <= width ? command : fmt::format("$ {} report FILE {}", style.program, options);
+}
+
+Ink severity_ink(Severity severity) {
+  switch (severity) {
+    case Severity::kFault:
+      return Ink::kRed;
+    case Severity::kNote:
+      return Ink::kMagenta;
+    case Severity::kInformation:
+      return Ink::kCyan;
+  }
+  return Ink::kPlain;
 }
 
 }  // namespace stepscope
