@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "report/report.h"
+#include "report/synchronizations.h"
 #include "report/tables.h"
 #include "report/text.h"
 
@@ -78,9 +79,23 @@ std::vector<Finding> clean_findings(std::vector<Finding> findings) {
   return findings;
 }
 
+// Of any event that a viewer shows: chrome://tracing and Perfetto count from it.
+std::optional<TimeNs> find_first_event(const Trace& trace) {
+  std::optional<TimeNs> first;
+  for (const auto* column :
+       {&trace.ops.start_ns.raw(), &trace.spans.start_ns.raw(), &trace.frames.start_ns.raw(),
+        &trace.calls.start_ns.raw(), &trace.gpu_events.start_ns.raw(), &trace.gpu_spans.start_ns.raw(),
+        &trace.other_events.start_ns.raw(), &trace.memory_events.time_ns.raw(), &trace.counters.time_ns.raw()}) {
+    const auto least = std::min_element(column->begin(), column->end());
+    if (least != column->end()) first = std::min(first.value_or(*least), *least);
+  }
+  return first;
+}
+
 void add_excerpts(const Trace& trace, const Facts& facts, const ReportOptions& options, Report& report) {
   if (!options.finding || *options.finding >= report.findings.size()) return;
   report.shown_finding = options.finding;
+  report.first_event_ns = find_first_event(trace);
   for (const Evidence& evidence : report.findings[*options.finding].evidence) {
     if (evidence.at) report.excerpts.push_back(build_excerpt(trace, facts, *evidence.at, options.excerpt_cell_count));
   }
@@ -147,6 +162,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.memory = facts.memory;
   report.device_memory_bytes = main_device_memory(trace, facts);
   report.what_ifs = facts.what_ifs;
+  report.synchronizations = build_synchronizations(trace, facts, options.asked.whole_file_window);
   report.verdict = clean_text(verdict);
   report.findings = clean_findings(std::move(findings));
   report.table_row_count = options.top_count;

@@ -48,6 +48,7 @@ Json report_json(const Report& report) {
   out["efficiency"] = efficiency_json(report);
   out["memory"] = memory_json(report.memory);
   out["what_if"] = what_if_json(report.what_ifs);
+  out["synchronizations"] = synchronizations_json(report);
   out["launches"] = launches_json(report.launches);
   out["ledger"] = ledger_json(report.ledger);
   out["notes"] = notes_json(report.notes);

@@ -150,6 +150,24 @@ Json devices_json(const Report& report) {
   return out;
 }
 
+Json synchronizations_json(const Report& report) {
+  auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+  Json out = Json::array();
+  for (const SynchronizationRow& row : report.synchronizations) {
+    const double mean = static_cast<double>(row.count) / static_cast<double>(report.step_divisor());
+    out.push_back({{"kind", wait_kind_name(row.kind)},
+                   {"count", row.count},
+                   {"count_per_step", report.is_per_step() ? Json(mean) : Json(nullptr)},
+                   {"blocked_count", row.blocked_count},
+                   {"hidden_count", row.hidden_count},
+                   {"blocked_ns", row.blocked_ns},
+                   {"python_line", text(row.python_line)},
+                   {"operators", text(row.operators)},
+                   {"spans", text(row.spans)}});
+  }
+  return out;
+}
+
 Json launches_json(const Launches& launches) {
   return {{"latency_count", launches.latency_count},
           {"negative_latency_count", launches.negative_latency_count},

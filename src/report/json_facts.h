@@ -23,6 +23,7 @@ template <class T>
 [[nodiscard]] Json found_json(const Report& report);
 [[nodiscard]] Json steps_json(const Report& report);
 [[nodiscard]] Json devices_json(const Report& report);
+[[nodiscard]] Json synchronizations_json(const Report& report);
 [[nodiscard]] Json launches_json(const Launches& launches);
 [[nodiscard]] Json ledger_json(const Ledger& ledger);
 [[nodiscard]] Json notes_json(const std::vector<Note>& notes);

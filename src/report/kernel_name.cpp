@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
 #include "report/text.h"
@@ -116,7 +117,60 @@ std::string tidy(std::string_view name) {
   return without_namespaces(text);
 }
 
+// Bytes that all of a group begin with, never half a character.
+std::size_t common_head(const std::vector<std::string>& names, const std::vector<std::size_t>& group) {
+  const std::string& first = names[group.front()];
+  std::size_t length = first.size();
+  for (const std::size_t i : group) {
+    const auto parts = std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(length),
+                                     names[i].begin(), names[i].end());
+    length = static_cast<std::size_t>(parts.first - first.begin());
+  }
+  while (length > 0 && length < first.size() && (static_cast<unsigned char>(first[length]) & 0xC0U) == 0x80) --length;
+  return length;
+}
+
+std::string from_difference(const std::string& name, std::size_t head, std::size_t width) {
+  const std::size_t shown_head = width / 3;
+  if (display_width(std::string_view(name).substr(0, head)) < width - shown_head) return shorten_end(name, width);
+  std::string text = shorten_end(name, shown_head);
+  return text + shorten_end(std::string_view(name).substr(head), width - display_width(text));
+}
+
+using Groups = std::map<std::string, std::vector<std::size_t>>;
+
+// Rows that are shown alike, but not those whose names are equal too.
+Groups confusable(const std::vector<std::string>& names, const std::vector<std::string>& shown) {
+  Groups groups;
+  for (std::size_t i = 0; i < shown.size(); ++i) groups[shown[i]].push_back(i);
+  std::erase_if(groups, [&](const auto& group) {
+    return std::all_of(group.second.begin(), group.second.end(),
+                       [&](std::size_t i) { return names[i] == names[group.second.front()]; });
+  });
+  return groups;
+}
+
 }  // namespace
+
+void tell_apart(const std::vector<std::string>& names, std::size_t width, std::vector<std::string>& shown) {
+  for (const auto& [text, group] : confusable(names, shown)) {
+    std::vector<std::string> whole(names.size());
+    for (const std::size_t i : group) whole[i] = tidy(names[i]);
+    if (!confusable(names, whole).empty()) {
+      for (const std::size_t i : group) whole[i] = names[i];
+    }
+    const std::size_t head = common_head(whole, group);
+    for (const std::size_t i : group) shown[i] = from_difference(whole[i], head, width);
+  }
+  for (const auto& [text, group] : confusable(names, shown)) {
+    std::map<std::string, std::size_t> numbers;
+    for (const std::size_t i : group) {
+      const std::size_t number = numbers.emplace(names[i], numbers.size() + 1).first->second;
+      const std::string mark = " (" + std::to_string(number) + ")";
+      shown[i] = shorten_end(text, width - std::min(width, mark.size())) + mark;
+    }
+  }
+}
 
 std::string fold_kernel_name(std::string_view name, std::size_t width) {
   constexpr std::size_t kLongestRead = 4096;  // the rest of a longer name says nothing new

@@ -44,5 +44,34 @@ TEST(KernelName, NeverExceedsItsWidth) {
   }
 }
 
+TEST(KernelName, TellsApartWhatIsShownAlike) {
+  const std::string stem = "sm80_xmma_gemm_f32f32_f32f32_f32_";
+  const std::string tail = "_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas";
+  const std::vector<std::string> names = {stem + "nn" + tail, stem + "tn" + tail, stem + "nn" + tail, "other"};
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(fold_kernel_name(name, 41));
+  ASSERT_EQ(shown[0], shown[1]);
+  tell_apart(names, 41, shown);
+  EXPECT_EQ(shown[0], "sm80_xmma_ge…nn_n_tilesize128x128x8_stag…");
+  EXPECT_EQ(shown[1], "sm80_xmma_ge…tn_n_tilesize128x128x8_stag…");
+  EXPECT_EQ(shown[2], shown[0]);
+  EXPECT_EQ(shown[3], "other");
+}
+
+TEST(KernelName, NumbersWhatCannotBeToldApart) {
+  std::vector<std::string> names;
+  for (const char* end : {"aa", "ab", "ba"}) names.push_back(std::string(100, 'x') + end);
+  std::vector<std::string> shown(3, "x…x");
+  tell_apart(names, 12, shown);
+  EXPECT_NE(shown[0], shown[1]);
+  EXPECT_NE(shown[0], shown[2]);
+  EXPECT_NE(shown[1], shown[2]);
+  for (const std::string& text : shown) EXPECT_LE(display_width(text), 12U);
+  names = {std::string(5000, 'x') + "a", std::string(5000, 'x') + "b"};
+  shown = {"x…", "x…"};
+  tell_apart(names, 3, shown);
+  for (const std::string& text : shown) EXPECT_LE(display_width(text), 8U);
+}
+
 }  // namespace
 }  // namespace stepscope

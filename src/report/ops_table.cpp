@@ -62,17 +62,32 @@ std::string joined_stack(const AverageRow& row) {
 
 std::string us_text(DurationNs ns) { return fmt::format("{:.3f}", us(ns)); }
 
-// What a row is called in text: its name, then what it is grouped by, each with its share of the room.
-std::string shown_name(const AverageRow& row, std::size_t width) {
-  std::string what = row.input_shapes == "[]" ? "" : clean_text(row.input_shapes);
-  if (!row.stack.empty()) what = clean_text(row.stack.front());
-  const bool is_kernel = row.device_type != "DeviceType.CPU" && !row.is_user_annotation;
-  const std::size_t wanted = what.empty() ? 0 : std::min(display_width(what), width / 2) + 2;
-  const std::size_t room = width - std::min(width, wanted);
-  std::string name = clean_text(row.key);
-  name = is_kernel ? fold_kernel_name(name, room) : shorten_middle(name, room);
-  if (what.empty()) return name;
-  return name + "  " + shorten_end(what, width - std::min(width, display_width(name) + 2));
+// The names of all rows in `width` columns; different names never look alike.
+std::vector<std::string> shown_names(const OpsTable& table, std::size_t width) {
+  std::vector<std::string> names, shown;
+  for (const std::size_t at : table.rows) {
+    const AverageRow& row = table.averages.rows[at];
+    names.push_back(clean_text(row.key));
+    const bool is_kernel = row.device_type != "DeviceType.CPU" && !row.is_user_annotation;
+    shown.push_back(is_kernel ? fold_kernel_name(names.back(), width) : shorten_middle(names.back(), width));
+  }
+  tell_apart(names, width, shown);
+  return shown;
+}
+
+// What rows of one name differ in, besides it.
+std::string group_words(const AverageRow& row) {
+  if (!row.stack.empty()) return clean_text(row.stack.front());
+  return row.input_shapes == "[]" ? "" : clean_text(row.input_shapes);
+}
+
+// Beside the name where it fits, else whole under it: shapes cut in the middle tell nothing.
+void add_group_words(const std::string& words, Line line, Page& page) {
+  constexpr std::size_t kIndent = 16, kMostLines = 6;
+  const bool fits = line.width() + 2 + display_width(words) <= page.style().width;
+  if (!words.empty() && fits) line.pad_to(line.width() + 2).add(words, Ink::kCyan);
+  page.add(line);
+  if (!words.empty() && !fits) page.paragraph_cut(words, kIndent, kMostLines, 2);
 }
 
 struct TextColumn {
@@ -131,15 +146,19 @@ std::string write_ops_text(const OpsTable& table, const Style& style) {
   for (std::size_t i = 0; i < columns; ++i) head.add_right(edge += kColumns[i].width, kColumns[i].title, Ink::kDim);
   const std::size_t name_column = edge + 2;
   page.add(head.pad_to(name_column).add("name", Ink::kDim));
-  for (const std::size_t at : table.rows) {
-    const AverageRow& row = table.averages.rows[at];
+  const std::size_t room = style.width - std::min(style.width - 8, name_column);
+  const std::vector<std::string> names = shown_names(table, room);
+  for (std::size_t at = 0; at < table.rows.size(); ++at) {
+    const AverageRow& row = table.averages.rows[table.rows[at]];
     Line line = page.line();
     edge = 0;
     for (std::size_t i = 0; i < columns; ++i) {
       line.add_right(edge += kColumns[i].width, kColumns[i].cell(row, table.averages));
     }
     line.pad_to(name_column);
-    page.add(line.add(shown_name(row, style.width - std::min(style.width - 8, line.width()))));
+    // Long numbers push the name to the right.
+    line.add(shorten_middle(names[at], style.width - std::min(style.width - 8, line.width())));
+    add_group_words(group_words(row), line, page);
   }
   page.paragraph(
       fmt::format("self CPU time {} ms, self GPU time {} ms in all rows",

@@ -81,6 +81,16 @@ struct Tables {
   DurationNs operator_cpu_total_ns = 0;
 };
 
+// Waits of one kind at one place in the program; places are empty where the file does not say.
+struct SynchronizationRow {
+  WaitKind kind = WaitKind::kStream;
+  std::int64_t count = 0;
+  std::int64_t blocked_count = 0;  // of them, those that found the GPU not yet done
+  std::int64_t hidden_count = 0;   // of them, those that blocked in mid-step
+  DurationNs blocked_ns = 0;       // length of the calls that blocked
+  std::string python_line, operators, spans;
+};
+
 struct Report {
   ReportStatus status = ReportStatus::kComplete;
   Asked asked;
@@ -96,11 +106,13 @@ struct Report {
   MemoryLevels memory;
   std::optional<std::int64_t> device_memory_bytes;  // of the main device
   WhatIfs what_ifs;
+  std::vector<SynchronizationRow> synchronizations;
   std::string verdict;
   std::vector<Finding> findings;
   std::size_t table_row_count = 0;           // --top N
   std::optional<Tables> tables;              // when asked for
   std::optional<std::size_t> shown_finding;  // --finding N: index into findings
+  std::optional<TimeNs> first_event_ns;      // where viewers begin to count; only with shown_finding
   std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order
 
   [[nodiscard]] const DeviceReport* main_device() const;

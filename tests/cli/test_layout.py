@@ -9,7 +9,7 @@ from program import COMPLETE, DATA, PARTIAL, cases, columns, recordings, run, wi
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
-DETAILS = re.compile(r"^(Findings, continued|Why the GPU was idle|Kernels by time|Operators by|Launches$|Memory$|Steps,|Devices,|Synchronizations$|Data$)")
+DETAILS = re.compile(r"^(Findings, continued|Why the GPU was idle|Kernels by time|Operators by|Launches$|Memory$|Steps,|Devices,|Synchronizations|Data$)")
 
 
 def first_screen(text):
@@ -142,6 +142,17 @@ class Layout(unittest.TestCase):
         for words in ("without the profiler", "Why the GPU was idle"):
             self.assertNotIn(words, text)
         self.assertIsNone(run("report", path, "--json").json()["steps"]["estimated_unprofiled_ns"])
+
+    def test_synchronizations_have_operator_and_line(self):
+        path = "h200/mask_sync.pt.trace.json.gz"
+        waits = run("report", path, "--json").json()["synchronizations"]
+        self.assertLessEqual(len(waits), 64)
+        first = waits[0]
+        self.assertEqual((first["kind"], first["operators"]), ("stream", "aten::index > aten::nonzero"))
+        self.assertEqual(first["python_line"], "heldout_lab.py(52): hook")
+        self.assertEqual((first["count_per_step"], first["hidden_count"]), (8, first["count"]))
+        self.assertEqual(waits, sorted(waits, key=lambda w: -w["blocked_ns"]))
+        self.assertIn("Synchronizations, per step", run("report", path).out)
 
     def test_commands_name_the_file(self):
         self.assertIn("$ stepscope report h200/sync.pt.trace.json.gz --finding 1", run("report", "h200/sync.pt.trace.json.gz").out)

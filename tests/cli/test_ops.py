@@ -61,6 +61,22 @@ class Ops(unittest.TestCase):
         self.assertEqual(json.loads(old)["rows"], json.loads(new)["rows"])
 
 
+class Shapes(unittest.TestCase):
+    def test_shapes_are_whole_at_any_width(self):
+        for width in (80, 160):
+            rows = run("ops", "planted/fp32_shapes.pt.trace.json.gz", "--by", "shape", "--json").json()["rows"]
+            text = " ".join(run("ops", "planted/fp32_shapes.pt.trace.json.gz", "--by", "shape", "--width", width).out.split())
+            for row in rows[:30]:
+                if row["input_shapes"] not in ("", "[]"):
+                    self.assertIn(row["input_shapes"], text)
+
+    def test_different_kernels_look_different(self):
+        done = run("ops", "planted/fp32_shapes.pt.trace.json.gz", "--limit", "1000", "--width", "80")
+        count = len({r["key"] for r in run("ops", "planted/fp32_shapes.pt.trace.json.gz", "--json").json()["rows"]})
+        names = {line[43:] for line in done.out.splitlines()[4:-1]}
+        self.assertGreaterEqual(len(names) + 3, count)
+
+
 class Steps(unittest.TestCase):
     def test_three_forms_agree(self):
         path = "h200/resnet_healthy.pt.trace.json.gz"

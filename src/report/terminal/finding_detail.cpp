@@ -29,6 +29,21 @@ std::string place_words(const Report& report, Interval at) {
   return text;
 }
 
+// Where to scroll to in chrome://tracing or Perfetto, and what to search the file for.
+std::string viewer_words(const Report& report, Interval at) {
+  std::string text;
+  if (report.first_event_ns) {
+    text = fmt::format("{:.3f} ms after the first event (Perfetto), ",
+                       static_cast<double>(at.start_ns - *report.first_event_ns) / 1e6);
+  }
+  // Whole and broken part by themselves: a double has no room for 16 digits and a fraction.
+  const bool is_negative = at.start_ns < 0;
+  const auto start_ns = static_cast<std::uint64_t>(at.start_ns);
+  const std::uint64_t magnitude = is_negative ? 0 - start_ns : start_ns;
+  return text +
+         fmt::format("ts\xC2\xA0{}{}.{:03}\xC2\xA0us", is_negative ? "-" : "", magnitude / 1000, magnitude % 1000);
+}
+
 void add_evidence(const Report& report, const Finding& finding, Page& page) {
   page.blank();
   page.add(page.line().pad_to(kLabelColumn).add("Evidence", Ink::kBold));
@@ -38,6 +53,7 @@ void add_evidence(const Report& report, const Finding& finding, Page& page) {
     page.paragraph(fmt::format("{}. {}", i + 1, evidence.text), kLabelColumn, Ink::kPlain, 3);
     if (!evidence.at) continue;
     page.paragraph(place_words(report, *evidence.at), kLabelColumn + 3, Ink::kDim);
+    page.paragraph(viewer_words(report, *evidence.at), kLabelColumn + 3, Ink::kDim);
     if (excerpt >= report.excerpts.size()) continue;
     page.blank();
     add_excerpt(report.excerpts[excerpt++], page);

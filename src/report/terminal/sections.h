@@ -22,6 +22,7 @@ void add_more_findings(const Report& report, std::size_t first, Page& page);  //
 
 // At most `row_count` rows.
 void add_idle(const Report& report, std::size_t row_count, Page& page);
+void add_synchronizations(const Report& report, std::size_t row_count, Page& page);  // those in mid-step or costly
 void add_tables(const Report& report, Page& page);
 void add_launches(const Report& report, Page& page);
 void add_memory(const Report& report, Page& page);

@@ -69,7 +69,15 @@ void add_kernels(const Report& report, const Tables& tables, Page& page) {
   head.pad_to(kNameColumn);
   if (kind_width(page) > 0) head.add(pad_right("kind (TC: tensor cores)", kind_width(page)), Ink::kDim);
   page.add(head.add("kernel", Ink::kDim));
+  const std::size_t room = page.style().width - kNameColumn - kind_width(page);
+  std::vector<std::string> names, shown;
   for (const KernelRow& row : tables.kernels) {
+    names.push_back(row.name);
+    shown.push_back(fold_kernel_name(row.name, room));
+  }
+  tell_apart(names, room, shown);
+  for (std::size_t i = 0; i < tables.kernels.size(); ++i) {
+    const KernelRow& row = tables.kernels[i];
     Line line = page.line();
     line.add_right(kTimeEdge, format.number(row.total_ns / divisor));
     line.add_right(kShareEdge, show_percent(share(row.total_ns, tables.kernel_total_ns)));
@@ -78,10 +86,9 @@ void add_kernels(const Report& report, const Tables& tables, Page& page) {
         static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::int64_t>(1, row.count)) / 1e3;
     line.add_right(kMeanEdge, mean_words(mean_us)).pad_to(kNameColumn);
     const std::string kind = kind_words(row);
-    const std::size_t room = page.style().width - kNameColumn;
     const std::size_t kind_room = kind_width(page);
     if (kind_room > 0) line.add(pad_right(kind, kind_room), Ink::kCyan);
-    page.add(line.add(fold_kernel_name(row.name, room - kind_room)));
+    page.add(line.add(shown[i]));
   }
 }
 

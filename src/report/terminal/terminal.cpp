@@ -33,6 +33,7 @@ std::string write_terminal(const Report& report, const Style& style) {
   }
   add_more_findings(report, in_full, page);
   add_idle(report, report.table_row_count, page);
+  add_synchronizations(report, report.table_row_count, page);
   add_tables(report, page);
   add_launches(report, page);
   add_memory(report, page);

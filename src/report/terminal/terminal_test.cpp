@@ -101,6 +101,48 @@ TEST(Terminal, AHostThatRunsAheadIsSaid) {
   EXPECT_TRUE(says(text, "a clock around the step would have said"));
 }
 
+TEST(Terminal, BlockingLaunchesHaveNoEstimateAndNoCauses) {
+  Report report = sample_report();
+  report.what_ifs.self_check.refused.reset();
+  report.findings.front().id = "launch-blocking";
+  const std::string text = write_terminal(report, Style());
+  EXPECT_TRUE(says(text, "idle 60.0: every launch waited for its kernel"));
+  EXPECT_FALSE(says(text, "without the profiler "));
+  EXPECT_FALSE(says(text, "Why the GPU was idle"));
+}
+
+TEST(Terminal, ARefusedEstimateIsSaid) {
+  Report report = sample_report();
+  report.what_ifs.self_check.refused = "the replay is off by 20 %";
+  EXPECT_TRUE(says(write_terminal(report, Style()), "without the profiler: no estimate, see Data below"));
+}
+
+TEST(Terminal, SynchronizationsNameOperatorAndLine) {
+  Report report = sample_report();
+  SynchronizationRow row;
+  row.count = row.blocked_count = row.hidden_count = 36;
+  row.blocked_ns = 9'000'000;
+  row.operators = "aten::item > aten::_local_scalar_dense";
+  row.python_line = "train.py(52): hook";
+  SynchronizationRow at_the_end = row;
+  at_the_end.hidden_count = 0;
+  at_the_end.blocked_ns = 1000;
+  at_the_end.operators = "aten::cheap";
+  report.synchronizations = {row, at_the_end};
+  const std::string text = write_terminal(report, Style());
+  EXPECT_TRUE(says(text, "Synchronizations, per step"));
+  EXPECT_TRUE(says(text, "3.00     12       12   aten::item > aten::_local_scalar_dense at"));
+  EXPECT_TRUE(says(text, "train.py(52): hook"));
+  EXPECT_FALSE(says(text, "aten::cheap"));
+}
+
+TEST(Terminal, ACutFileIsSaidFirst) {
+  Report report = sample_report();
+  report.notes = {{NoteKind::kFileCut, NoteSeverity::kLost, 1, 4639, "cut"}};
+  const std::string text = write_terminal(report, Style());
+  EXPECT_LT(text.find("The file is cut at byte 4639: copy it again"), text.find("GPU busy"));
+}
+
 TEST(Terminal, CommandsCanBePasted) {
   Report report = sample_report();
   report.info.source = "my trace's.json";
@@ -127,9 +169,11 @@ TEST(Terminal, AFindingShowsItsEvidence) {
   stream.cells[59].filled_ratio = 1.0F;
   excerpt.rows = {boxes, stream};
   report.excerpts = {excerpt};
+  report.first_event_ns = 40'000'000;
   const std::string text = write_terminal_finding(report, Style());
   for (const char* words : {"1 of 1", "The longest call took 51 ms.", "from the start of step 5", "^^^^", "[data",
-                            ".M\n", "M matmul", "No place.", "- num_workers=4", "docs/findings/data-loader-stall.md"}) {
+                            ".M\n", "M matmul", "60.000 ms after the first event (Perfetto), ts 100000.000 us",
+                            "No place.", "- num_workers=4", "docs/findings/data-loader-stall.md"}) {
     EXPECT_TRUE(says(text, words)) << words << " in\n" << text;
   }
 }
