@@ -15,6 +15,7 @@
 
 #include <functional>
 
+#include "analyze/launch_returns.h"
 #include "base/parallel.h"
 
 namespace stepscope {
@@ -67,6 +68,11 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
         WhatIfOptions what_if;
         what_if.device = facts.busy[facts.main_device].device;
         what_if.operators_to_remove = options.operators_to_remove;
+        if (compute_launch_returns(trace, facts.timeline, facts.steps.window).launches_block()) {
+          facts.what_ifs.self_check.refused =
+              "every launch waited for its kernel (CUDA_LAUNCH_BLOCKING=1), so the step without that is not known";
+          return;
+        }
         facts.what_ifs = compute_what_ifs(trace, facts.timeline, facts.launches, facts.steps, facts.classes, facts.path,
                                           facts.waits, what_if);
       },

@@ -10,11 +10,16 @@
 namespace stepscope {
 
 struct LaunchReturns {
+  // 95 % and not all, because the clocks of host and GPU agree to some microseconds only; 10 kernels, so that three odd
+  // ones decide nothing.
+  static constexpr double kEndedFirst = 0.95;
+  static constexpr std::int64_t kEnoughKernels = 10;
   std::int64_t kernel_count = 0;       // kernels over 20 us with a launch call of their own (no graphs)
   std::int64_t ended_first_count = 0;  // of these, those that had ended when the call returned
   [[nodiscard]] double ratio() const {
     return kernel_count == 0 ? 0 : static_cast<double>(ended_first_count) / static_cast<double>(kernel_count);
   }
+  [[nodiscard]] bool launches_block() const { return kernel_count >= kEnoughKernels && ratio() >= kEndedFirst; }
 };
 
 // Over kernels that start in the window, all devices.
