@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyze/framework.h"
 #include "efficiency/peaks.h"
 
 namespace stepscope {
@@ -35,7 +36,10 @@ std::optional<double> median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-std::string find_missing_flops(const Flops& flops) {
+std::string find_missing_flops(const Trace& trace, const Flops& flops) {
+  if (!flops.shapes_recorded && find_framework(trace) == Framework::kJax) {
+    return "traces of JAX hold no operator shapes";
+  }
   if (!flops.shapes_recorded) {
     return "the trace has no operator shapes: record with torch.profiler.profile(record_shapes=True)";
   }
@@ -80,7 +84,7 @@ Efficiency compute_efficiency(const Trace& trace, const Steps& steps, const Flop
   Efficiency out;
   const BusiestDevice busiest = find_busiest_device(trace);
   out.device_name = busiest.name;
-  out.not_available = find_missing_flops(flops);
+  out.not_available = find_missing_flops(trace, flops);
   const std::string missing_peak = find_peak(flops, peak_override, out);
   if (!out.not_available.empty()) return out;
 

@@ -17,7 +17,21 @@ constexpr std::size_t kMostShapes = 100'000;  // more distinct shapes than any p
 struct Use {
   std::int64_t count = 0;
   DurationNs gpu_sum_ns = 0;
+  DurationNs doubtful_ns = 0;
 };
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool loads_widely(std::string_view name) {
+  return has(name, "nvjet") || has(name, "align8") || has(name, "align16") || has(name, "ldg8");
+}
+
+enum class Loads : std::uint8_t { kUnseen, kNarrow, kWide, kUnknown };
+
+Loads classify_loads(std::string_view name) {
+  if (narrow_load_elements(name) > 0) return Loads::kNarrow;
+  return loads_widely(name) ? Loads::kWide : Loads::kUnknown;
+}
 
 bool is_odd(std::int64_t size) { return size > 1 && size % kMultiple != 0; }
 
@@ -33,6 +47,17 @@ OddMatmul describe(StringId name, const std::vector<std::pair<std::int64_t, std:
 }
 
 }  // namespace
+
+int narrow_load_elements(std::string_view kernel_name) {
+  constexpr std::string_view kAlign = "align";
+  if (!has(kernel_name, "f16") && !has(kernel_name, "h16816") && !has(kernel_name, "h161616")) return 0;  // bf16 too
+  const auto at = kernel_name.find(kAlign);
+  if (at == std::string_view::npos) return 0;
+  std::string_view digits = kernel_name.substr(at + kAlign.size());
+  digits = digits.substr(0, std::min(digits.find_first_not_of("0123456789"), digits.size()));
+  if (digits == "1" || digits == "2" || digits == "4") return digits.front() - '0';
+  return 0;
+}
 
 std::vector<std::pair<std::int64_t, std::int64_t>> matrix_sizes(std::string_view input_dims) {
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
@@ -62,11 +87,15 @@ MatmulShapes compute_matmul_shapes(const Trace& trace, const GpuTimeline& timeli
   MatmulShapes out;
   const GpuEvents& events = trace.gpu_events;
   std::unordered_map<std::uint64_t, Use> uses;
+  std::vector<Loads> loads(trace.strings.size(), Loads::kUnseen);
   for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
     if (classes.of[id] != KernelClass::kMatmul || !timeline.counts(trace, id)) continue;
     if (events.start_ns[id] < steps.window.start_ns || events.start_ns[id] >= steps.window.end_ns) continue;
     const DurationNs length = timeline.end_ns[id] - events.start_ns[id];
     out.matmul_ns += length;
+    Loads& load = loads[events.name[id].value];
+    if (load == Loads::kUnseen) load = classify_loads(trace.text(events.name[id]));
+    if (load == Loads::kNarrow) out.narrow_ns += length;
     const OpId op = events.op[id];
     if (!op.has_value() || trace.ops.shapes[op].empty()) continue;
     out.shapes_recorded = true;
@@ -75,12 +104,16 @@ MatmulShapes compute_matmul_shapes(const Trace& trace, const GpuTimeline& timeli
     if (found == uses.end()) continue;
     ++found->second.count;
     found->second.gpu_sum_ns += length;
+    if (load == Loads::kUnknown && classes.tensor_cores_of(trace, id) != TensorCores::kNotUsed) {
+      found->second.doubtful_ns += length;
+    }
   }
   for (const auto& [key, use] : uses) {
     const auto sizes = matrix_sizes(trace.text(StringId{static_cast<std::uint32_t>(key)}));
     OddMatmul odd = describe(StringId{static_cast<std::uint32_t>(key >> 32U)}, sizes, use);
     if (odd.odd_size == 0) continue;
     out.odd_ns += use.gpu_sum_ns;
+    out.doubtful_ns += use.doubtful_ns;
     out.odd.push_back(std::move(odd));
   }
   // The map has no order of its own; ties are broken by text so that every run says the same.

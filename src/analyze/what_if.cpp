@@ -159,6 +159,8 @@ std::string_view transform_name(Transform transform) {
       return "copies_overlapped";
     case Transform::kPausesRemoved:
       return "pauses_removed";
+    case Transform::kMatmulsAligned:
+      return "matmuls_aligned";
   }
   return "";
 }

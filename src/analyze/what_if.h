@@ -33,8 +33,9 @@ enum class Transform : std::uint8_t {
   kCommunicationOverlapped,  // exposed communication hidden
   kCopiesOverlapped,         // exposed copies hidden
   kPausesRemoved,            // stretches >= 5 ms of one Python frame or of no event
+  kMatmulsAligned,           // matmuls with narrow loads at the speed of sizes that are multiples of 8
 };
-inline constexpr std::size_t kTransformCount = 15;
+inline constexpr std::size_t kTransformCount = 16;
 [[nodiscard]] std::string_view transform_name(Transform transform);  // "loader_ready", ...
 
 struct WhatIf {

@@ -41,7 +41,7 @@ std::optional<Finding> find_allocator_thrash(const RuleInput& input) {
   finding.evidence.push_back(
       {text + ".", Interval{input.trace.calls.start_ns[*calls.longest], input.trace.calls.end_ns[*calls.longest]}});
   if (calls.free_count > 0) {
-    finding.advice.emplace_back("Remove torch.cuda.empty_cache() from the training loop: grep -n empty_cache");
+    finding.advice.emplace_back("Remove torch.cuda.empty_cache() from the training loop: grep -rn empty_cache .");
     finding.advice.emplace_back(
         "If nothing calls it, memory is full: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or a "
         "smaller batch");

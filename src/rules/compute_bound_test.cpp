@@ -47,6 +47,25 @@ TEST(ComputeBound, a_fault_contradicts_it_but_slow_kernels_do_not) {
   EXPECT_TRUE(find_compute_bound(run.input(found)));
 }
 
+TEST(ComputeBound, not_where_most_of_the_window_is_no_ordinary_step) {
+  MadeRun run = run_with_floor(0.95);
+  run.facts.busy.front().gpu_busy_ns = run.facts.steps.window.length_ns() * 51 / 100;
+  EXPECT_TRUE(find_compute_bound(run.input()));
+  run.facts.busy.front().gpu_busy_ns = run.facts.steps.window.length_ns() * 49 / 100;
+  EXPECT_FALSE(find_compute_bound(run.input()));
+}
+
+TEST(ComputeBound, recomputed_work_is_told) {
+  MadeRun run = run_with_floor(0.95);
+  run.facts.flops.total = 100;
+  run.facts.flops.recomputed = 1.9;
+  EXPECT_EQ(find_compute_bound(run.input())->evidence.size(), 1U);
+  run.facts.flops.recomputed = 19;
+  const auto finding = find_compute_bound(run.input());
+  ASSERT_EQ(finding->evidence.size(), 2U);
+  EXPECT_TRUE(finding->evidence[1].text.starts_with("19 % of the FLOPs are recomputed in the backward pass"));
+}
+
 TEST(ComputeBound, mfu_stands_beside_its_range) {
   MadeRun run = run_with_floor(0.95);
   run.facts.efficiency.mfu_ratio = 0.301;

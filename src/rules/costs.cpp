@@ -80,7 +80,7 @@ double typical_busy_ratio(const RuleInput& input) {
 
 std::string describe_busy(const RuleInput& input) {
   const double recorded = typical_busy_ratio(input);
-  const std::string of = has_steps(input) ? " of the step" : " of the time";
+  const std::string of = has_steps(input) ? " of the median step" : " of the time";
   const auto unprofiled = input.facts.what_ifs.unprofiled_step();
   const DeviceBusy* busy = input.facts.main_busy();
   if (busy == nullptr || !unprofiled || unprofiled->mid_ns <= 0) return format_percent(recorded) + of;
@@ -88,6 +88,24 @@ std::string describe_busy(const RuleInput& input) {
       1.0, static_cast<double>(median_ns(busy->busy_by_step_ns).value_or(0)) / static_cast<double>(unprofiled->mid_ns));
   if (real - recorded <= 0.05) return format_percent(recorded) + of;
   return "about " + format_percent(real) + of + " without the profiler (" + format_percent(recorded) + " as recorded)";
+}
+
+double graph_event_ratio(const RuleInput& input) {
+  const std::int64_t events = input.facts.ledger.gpu_event_count;
+  if (events <= 0 || input.facts.launches.graph_launch_count <= 0) return 0;
+  return static_cast<double>(input.facts.launches.graph_event_count) / static_cast<double>(events);
+}
+
+bool runs_as_graph(const RuleInput& input) {
+  // 99 % and more on recordings with a graph, 0 on the others; a part-compiled model lies between.
+  constexpr double kMajority = 0.5;
+  return graph_event_ratio(input) >= kMajority;
+}
+
+bool median_hides_window(const RuleInput& input) {
+  const DeviceBusy* busy = input.facts.main_busy();
+  if (busy == nullptr || !has_steps(input)) return false;
+  return share_of_window(input, busy->gpu_busy_ns) < 0.5 * typical_busy_ratio(input);
 }
 
 Estimate difference(const Estimate& before, const Estimate& after) {

@@ -29,9 +29,18 @@ struct Cost {
 
 // GPU busy over the step, in the median step: one outlier does not hide what the ordinary step looks like.
 [[nodiscard]] double typical_busy_ratio(const RuleInput& input);
-// "84 % of the step", or "about 95 % of the step without the profiler (81 % as recorded)" where the two differ by more
-// than 5 points; "of the time" where there are no steps.
+// "84 % of the median step", or "about 95 % of the median step without the profiler (81 % as recorded)" where the two
+// differ by more than 5 points; "of the time" where there are no steps. The mean over the window may be another number,
+// which the report shows above it, so the median is named.
 [[nodiscard]] std::string describe_busy(const RuleInput& input);
+
+// Half of the GPU events or more come from graph launches.
+[[nodiscard]] bool runs_as_graph(const RuleInput& input);
+[[nodiscard]] double graph_event_ratio(const RuleInput& input);
+
+// The mean over the window says something else than the median step: GPU busy is less than half of it, so outliers or
+// a warm-up take most of the recorded time. Half is where most of the time is no ordinary step.
+[[nodiscard]] bool median_hides_window(const RuleInput& input);
 
 // What the transform saves; both members missing when what-ifs are refused.
 [[nodiscard]] Cost cost_of(const RuleInput& input, Transform transform);

@@ -41,9 +41,9 @@ std::optional<Finding> find_exposed_communication(const RuleInput& input) {
                                   " of it under compute.",
                               std::nullopt});
   finding.advice = {
-      "DistributedDataParallel(..., bucket_cap_mb=25, gradient_as_bucket_view=True): smaller buckets start sooner",
+      "DDP(..., bucket_cap_mb=10): sooner begun than with 25, the default; 100 if there are many short collectives",
       "FSDP: backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True",
-      "Fewer bytes: bf16 gradients (ddp_comm_hooks.default.bf16_compress_hook), gradient accumulation with no_sync()"};
+      "Fewer bytes: torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook; no_sync()"};
   set_cost(finding, input, cost, "With communication under compute");
   return finding;
 }

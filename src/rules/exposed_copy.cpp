@@ -18,6 +18,42 @@ namespace {
 
 constexpr double kNote = 0.05;
 constexpr double kFault = 0.20;
+constexpr std::size_t kShown = 2;
+// A direction with less than a tenth of the copying is not worth a line of advice.
+constexpr double kWorthAdvice = 0.10;
+
+struct Directions {
+  DurationNs to_device_ns = 0;
+  DurationNs to_host_ns = 0;
+  DurationNs other_ns = 0;
+  void add(std::string_view name, DurationNs length_ns) {
+    const bool to_device = name.find("HtoD") != std::string_view::npos;
+    const bool to_host = name.find("DtoH") != std::string_view::npos;
+    (to_device ? to_device_ns : to_host ? to_host_ns : other_ns) += length_ns;
+  }
+  [[nodiscard]] bool worth_advice(DurationNs part_ns) const {
+    return static_cast<double>(part_ns) >
+           kWorthAdvice * static_cast<double>(std::max<DurationNs>(1, to_device_ns + to_host_ns + other_ns));
+  }
+};
+
+std::vector<std::string> advise(const Directions& copies) {
+  std::vector<std::string> advice;
+  if (copies.worth_advice(copies.to_device_ns)) {
+    advice.emplace_back(
+        "with torch.cuda.stream(copy_stream): x = host.to(device, non_blocking=True) for what comes next, while this "
+        "computes");
+  }
+  if (copies.worth_advice(copies.to_host_ns)) {
+    advice.emplace_back(
+        "with torch.cuda.stream(copy_stream): host.copy_(x, non_blocking=True) into pinned memory; x.record_stream");
+  }
+  if (!advice.empty()) advice.emplace_back("Copies need pinned memory to overlap: pin_memory=True");
+  if (copies.worth_advice(copies.other_ns)) {
+    advice.emplace_back("Copies within the device: write results in place (out=...) instead of cloning them");
+  }
+  return advice;
+}
 
 }  // namespace
 
@@ -39,10 +75,13 @@ std::optional<Finding> find_exposed_copy(const RuleInput& input) {
   finding.severity = decisive >= kFault ? Severity::kFault : Severity::kNote;
   finding.title = "The GPU copies for " + describe_per_step(input, exposed) + " (" + format_percent(share) +
                   ") while no kernel runs";
+  Directions directions;
   for (const CopyTotal& total :
        compute_copy_totals(input.trace, input.facts.timeline, input.facts.steps, busy->device)) {
     if (named && is_pageable_to_device(input.trace.text(total.name))) continue;
     if (!total.largest) continue;
+    directions.add(input.trace.text(total.name), total.gpu_sum_ns);
+    if (finding.evidence.size() >= kShown) continue;
     const GpuEventId largest = *total.largest;
     const CallId call = input.trace.gpu_events.call[largest];
     const std::string where = call.has_value() ? describe_call_place(input.trace, call) : std::string();
@@ -50,11 +89,8 @@ std::optional<Finding> find_exposed_copy(const RuleInput& input) {
         {std::string(input.trace.text(total.name)) + ": " + format_bytes(total.bytes / step_count(input)) + " in " +
              describe_per_step(input, total.gpu_sum_ns) + (where.empty() ? "" : ", the largest by " + where) + ".",
          Interval{input.trace.gpu_events.start_ns[largest], input.facts.timeline.end_ns[largest]}});
-    if (finding.evidence.size() == 2) break;
   }
-  finding.advice = {
-      "with torch.cuda.stream(copy_stream): next_batch = batch.to(device, non_blocking=True), while this step computes",
-      "Copies need pinned memory to overlap: pin_memory=True"};
+  finding.advice = advise(directions);
   set_cost(finding, input, cost, "With copies under kernels");
   return finding;
 }

@@ -23,7 +23,10 @@ struct Finding {
   Severity severity = Severity::kNote;
   std::optional<Estimate> saving;      // ns a step, without the profiler; missing for information
   std::optional<double> saving_ratio;  // saving.mid / step without the profiler
-  std::string title;                   // one sentence: what is wrong, with the user's own names
+  // Saving and ratio are as recorded, the profiler's cost in both: outlier-step (of the mean recorded step) and the
+  // straggler over several ranks (of the slowest rank's step), for which no step without the profiler is estimated.
+  bool saving_as_recorded = false;
+  std::string title;  // one sentence: what is wrong, with the user's own names
   std::vector<Evidence> evidence;
   std::vector<std::string> advice;  // each a thing to type or change
   std::string gain;                 // "the step would take about 45 ms, 2.1 times faster"; empty if not predicted

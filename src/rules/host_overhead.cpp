@@ -104,16 +104,18 @@ std::optional<Finding> find_host_overhead(const RuleInput& input) {
   Finding finding;
   finding.id = "host-overhead";
   finding.severity = remaining ? Severity::kFault : Severity::kNote;
-  finding.title = remaining
-                      ? "The host cannot launch the work as fast as the GPU does it: a step's GPU work would take " +
-                            format_duration(remaining->floor_ns)
-                      : "The GPU is idle for " + format_percent(share) + " of the time because the host launches late";
+  finding.title =
+      remaining ? std::string(runs_as_graph(input) ? "The GPU waits for the host between its graphs"
+                                                   : "The host cannot launch the work as fast as the GPU does it") +
+                      ": a step's GPU work would take " + format_duration(remaining->floor_ns)
+                : "The GPU is idle for " + format_percent(share) + " of the time because the host launches late";
   add_kernels(input, finding);
   add_costliest(input, finding);
   finding.advice = {"torch.compile(model, mode='reduce-overhead')  (fuses kernels, replays CUDA graphs)",
                     "A larger batch: the same launches for more work",
                     "Fused operators: scaled_dot_product_attention, fused optimizer, F.layer_norm"};
-  set_cost(finding, input, remaining ? remaining->cost : Cost{}, "As one CUDA graph");
+  set_cost(finding, input, remaining ? remaining->cost : Cost{},
+           runs_as_graph(input) ? "Without the host's work" : "As one CUDA graph");
   return finding;
 }
 

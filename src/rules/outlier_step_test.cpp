@@ -67,6 +67,22 @@ TEST(OutlierStep, names_the_part_that_grew) {
   EXPECT_NE(find_outlier_step(larger.input())->title.find("the GPU itself works longer"), std::string::npos);
 }
 
+TEST(OutlierStep, says_what_the_rest_is_and_gives_a_range) {
+  MadeRun run(steps_of({10, 10, 40, 10}));
+  run.facts.busy.front().busy_by_step_ns = steps_of({8, 8, 13, 8});
+  run.facts.idle.front().blame_by_step_ns[2][static_cast<std::size_t>(HostLabel::kCheckpoint)] = 15 * MadeRun::kMs;
+  const auto finding = find_outlier_step(run.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(
+      finding->evidence[0].text,
+      "Of its extra 30.0 ms, 15.0 ms are this cause; the GPU is busy for 5.00 ms longer, copies to the host among "
+      "it; 10.0 ms are not explained.");
+  EXPECT_TRUE(finding->saving_as_recorded);
+  EXPECT_EQ(finding->saving->low_ns, 3'750'000);  // a fourth of 15 ms
+  EXPECT_EQ(finding->saving->mid_ns, 7'500'000);
+  EXPECT_NE(finding->gain.find("(as recorded)"), std::string::npos);
+}
+
 TEST(OutlierStep, explained_by_another_finding_it_is_a_note) {
   MadeRun run(steps_of({10, 10, 40, 10}));
   run.facts.busy.front().busy_by_step_ns = steps_of({8, 8, 8, 8});

@@ -68,6 +68,20 @@ void add_clocks(const RankArrivals& arrivals, Finding& finding) {
                               std::nullopt});
 }
 
+// As recorded: the median spread, and the smallest and largest of any step.
+Estimate spread_range(const RankArrivals& arrivals, DurationNs median) {
+  Estimate out{median, median, median};
+  for (const StepSpread& step : arrivals.steps) {
+    out.low_ns = std::min(out.low_ns, step.spread_ns);
+    out.high_ns = std::max(out.high_ns, step.spread_ns);
+  }
+  return out;
+}
+
+std::string file_name(const Trace& trace) {
+  return trace.info.source.empty() ? std::string("FILE") : trace.info.source;
+}
+
 std::optional<Finding> find_late_rank(std::span<const RuleInput> ranks, const RankArrivals& arrivals) {
   if (!arrivals.median_spread_ns || !arrivals.late_rank) return std::nullopt;
   const DurationNs step = slowest_step(ranks);
@@ -103,11 +117,12 @@ std::optional<Finding> find_late_rank(std::span<const RuleInput> ranks, const Ra
   }
   add_clocks(arrivals, finding);
   finding.advice = {
-      "Look at " + rank_name(ranks, late) + " alone: stepscope report its file",
+      "Look at " + rank_name(ranks, late) + " alone: stepscope report " + file_name(ranks[late].trace),
       "If it does nothing else: its GPU clocks and neighbours (nvidia-smi -q -d CLOCK,PERFORMANCE), uneven "
       "batches or experts"};
-  finding.saving = Estimate{spread, spread, spread};
+  finding.saving = spread_range(arrivals, spread);
   finding.saving_ratio = share;
+  finding.saving_as_recorded = true;
   finding.gain = "With all ranks in time the step would take about " +
                  format_duration(std::max<DurationNs>(0, step - spread)) + " instead of " + format_duration(step) +
                  " (as recorded).";

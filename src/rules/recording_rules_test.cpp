@@ -61,6 +61,16 @@ TEST(WarmUpInWindow, outside_the_steps_it_is_no_matter) {
   EXPECT_FALSE(find_warm_up_in_window(run.input()));
 }
 
+TEST(WarmUpInWindow, the_slowest_step_is_told_from_one_and_a_half_times_the_median_on) {
+  MadeRun even({15 * MadeRun::kMs - 1, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
+  even.call(ApiKind::kModuleLoad, "cuModuleLoadData", 1000, 5000);
+  EXPECT_EQ(find_warm_up_in_window(even.input())->evidence.size(), 1U);
+  MadeRun slow({15 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
+  slow.call(ApiKind::kModuleLoad, "cuModuleLoadData", 1000, 5000);
+  EXPECT_EQ(find_warm_up_in_window(slow.input())->evidence.back().text,
+            "Step 4 takes 15.0 ms, the median step 10.0 ms.");
+}
+
 TEST(ProfilerDistortion, recorded_against_the_high_end_of_the_estimate) {
   MadeRun silent(10'900'000);
   silent.set_unprofiled({8'000'000, 9'000'000, 10'000'000});

@@ -20,6 +20,7 @@ namespace stepscope {
 [[nodiscard]] std::optional<Finding> find_outlier_step(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_unfused_optimizer(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_no_tensor_cores(const RuleInput& input);
+[[nodiscard]] std::optional<Finding> find_odd_matmul_sizes(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_exposed_copy(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_straggler(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_host_overhead(const RuleInput& input);
@@ -41,6 +42,7 @@ inline constexpr std::array kRules = {
     Rule{"outlier-step", find_outlier_step},
     Rule{"unfused-optimizer", find_unfused_optimizer},
     Rule{"no-tensor-cores", find_no_tensor_cores},
+    Rule{"odd-matmul-sizes", find_odd_matmul_sizes},
     Rule{"exposed-copy", find_exposed_copy},
     Rule{"straggler", find_straggler},
     Rule{"host-overhead", find_host_overhead},

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "rules/costs.h"
+#include "rules/fit_advice.h"
 #include "rules/rule_list.h"
 
 namespace stepscope {
@@ -44,10 +45,11 @@ std::vector<Finding> find_all(const RuleInput& input) {
     if (!finding) continue;
     findings.push_back(std::move(*finding));
     // Nothing can be told from a recording that cannot carry a headline, nor from launches that all block.
-    if (findings.back().id == "incomplete-data" && findings.back().severity == Severity::kFault) return findings;
+    if (findings.back().id == "incomplete-data" && findings.back().severity == Severity::kFault) break;
     if (findings.back().id == "launch-blocking") break;
   }
   sort_for_reading(findings);
+  fit_advice(input, findings);
   return findings;
 }
 

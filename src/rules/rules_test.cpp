@@ -24,7 +24,7 @@ TEST(Rules, ids_are_unique_and_kebab_case) {
     EXPECT_TRUE(seen.insert(rule.id).second) << rule.id;
     for (const char letter : rule.id) EXPECT_TRUE((letter >= 'a' && letter <= 'z') || letter == '-') << rule.id;
   }
-  EXPECT_EQ(seen.size(), 19U);
+  EXPECT_EQ(seen.size(), 20U);
 }
 
 TEST(Rules, order_of_reading) {
@@ -93,7 +93,33 @@ TEST(Verdict, a_healthy_run_is_compute_bound) {
   run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
   run.set_saving(Transform::kHostZero, 0.03);
   EXPECT_EQ(write_verdict(run.input(), find_all(run.input())),
-            "Compute-bound: the GPU is busy 100 % of the step. Only faster kernels help now.");
+            "Compute-bound: the GPU is busy 100 % of the median step. Only faster kernels help now.");
+}
+
+TEST(Verdict, a_recorded_warm_up_leads_where_it_takes_most_of_the_time) {
+  MadeRun run({500 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
+  run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
+  run.set_saving(Transform::kHostZero, 0.03);
+  run.call(ApiKind::kModuleLoad, "cuModuleLoadData", 1000, 5000);
+  run.facts.busy.front().busy_by_step_ns = {9 * MadeRun::kMs, 9 * MadeRun::kMs, 9 * MadeRun::kMs};
+  run.facts.busy.front().gpu_busy_ns = 27 * MadeRun::kMs;
+  EXPECT_EQ(
+      write_verdict(run.input(), find_all(run.input())),
+      "The recording holds the warm-up: step 4 takes 500 ms, the median step 10.0 ms, and the GPU is busy 5.2 % of "
+      "the time. Record later steps to judge the training itself.");
+}
+
+TEST(Verdict, a_far_costlier_finding_is_mentioned) {
+  MadeRun run;
+  Finding first = made("hidden-sync", Severity::kFault, 1'000'000);
+  Finding general = made("host-overhead", Severity::kFault, 1'900'000);
+  first.saving_ratio = 0.1;
+  general.saving_ratio = 0.19;
+  const std::string sync = "A line in mid-step makes the host wait for the GPU, and the GPU then waits for the host.";
+  EXPECT_EQ(write_verdict(run.input(), {first, general}), sync);
+  general.saving->mid_ns = 2'000'000;
+  EXPECT_EQ(write_verdict(run.input(), {first, general}),
+            sync + " Costlier still: host-overhead, 2.00 ms a step (19 %), finding 2.");
 }
 
 TEST(Verdict, without_steps_it_says_how_to_mark_them) {

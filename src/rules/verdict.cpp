@@ -2,8 +2,10 @@
 //
 // A finding's title names the user's lines; the verdict says what that means for somebody who has never seen a trace.
 // A rule without a row here gets its own title, so that a new rule need not touch this file.
+#include <algorithm>
+
+#include "analyze/framework.h"
 #include "rules/costs.h"
-#include "rules/matmul_advice.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
 
@@ -18,10 +20,12 @@ std::string describe_share(double ratio) {
   return format_percent(ratio);
 }
 
-std::string plain_cause(const Finding& finding) {
+std::string plain_cause(const Finding& finding, bool is_graph) {
   const std::string share = finding.saving_ratio ? describe_share(*finding.saving_ratio) : "part";
   const std::string_view id = finding.id;
   if (id == "data-loader-stall") return "The GPU waits for data during " + share + " of every step.";
+  if (id == "host-overhead" && is_graph)
+    return "The GPU waits for the host during " + share + " of every step, between one graph and the next.";
   if (id == "host-overhead") {
     return "The GPU waits for the host during " + share +
            " of every step: the host cannot launch work as fast as the GPU finishes it.";
@@ -33,6 +37,7 @@ std::string plain_cause(const Finding& finding) {
   if (id == "allocator-thrash")
     return "Every step gives device memory back and asks for it again, and the GPU waits for that.";
   if (id == "unfused-optimizer") return "The optimizer launches hundreds of tiny kernels where a few would do.";
+  if (id == "odd-matmul-sizes") return finding.title + ": they keep the tensor cores waiting for data.";
   if (id == "no-tensor-cores") return "The matrix products do not use the tensor cores.";
   if (id == "host-pause") {
     return "In every step the host pauses" +
@@ -65,28 +70,78 @@ const Finding* with_id(const std::vector<Finding>& findings, std::string_view id
   return nullptr;
 }
 
+// What a reader would miss who stopped at the first finding: a general cause stands behind specific ones even where it
+// costs far more. Twice as much is far more than the estimates' errors.
+std::string mention_costlier(const std::vector<Finding>& findings, const Finding& first) {
+  if (!first.saving || first.saving_as_recorded) return {};
+  for (std::size_t at = 0; at < findings.size(); ++at) {
+    const Finding& other = findings[at];
+    if (other.severity != Severity::kFault || !other.saving || !other.saving_ratio || other.saving_as_recorded)
+      continue;
+    if (other.saving->mid_ns < 2 * first.saving->mid_ns) continue;
+    return " Costlier still: " + std::string(other.id) + ", " + format_duration(other.saving->mid_ns) + " a step (" +
+           format_percent(*other.saving_ratio) + "), finding " + std::to_string(at + 1) + ".";
+  }
+  return {};
+}
+
+// Most of the recorded time is no ordinary step, and the signs of a warm-up say why.
+std::string describe_warm_up(const RuleInput& input, const DeviceBusy& busy) {
+  const auto& steps = input.facts.steps.steps;
+  const auto slowest = std::max_element(steps.begin(), steps.end(),
+                                        [](const Step& a, const Step& b) { return a.duration_ns() < b.duration_ns(); });
+  return "The recording holds the warm-up: step " + std::to_string(slowest->number) + " takes " +
+         format_duration(slowest->duration_ns()) + ", the median step " + format_duration(recorded_step_ns(input)) +
+         ", and the GPU is busy " + format_percent(share_of_window(input, busy.gpu_busy_ns)) +
+         " of the time. Record later steps to judge the training itself.";
+}
+
+// Besides faster kernels, the costliest note that would bring 5 % of the step: what data-loader-stall calls a note.
+const Finding* find_worthy_note(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kNote && finding.saving_ratio.value_or(0) >= 0.05) return &finding;
+  }
+  return nullptr;
+}
+
+std::string describe_compute_bound(const RuleInput& input, const std::vector<Finding>& findings, const Finding& bound) {
+  std::string out = "Compute-bound: the GPU is busy " + describe_busy(input);
+  const Finding* note = find_worthy_note(findings);
+  std::string recomputed;
+  for (const Evidence& evidence : bound.evidence) {
+    const auto at = evidence.text.find(" of the FLOPs are recomputed");
+    if (at != std::string::npos) recomputed = evidence.text.substr(0, at) + " of the FLOPs recompute activations.";
+  }
+  if (note != nullptr) return out + ". " + join(note->title + ".", note->gain);
+  if (recomputed.empty()) return out + ". Only faster kernels help now.";
+  return out + ". Faster kernels help, and checkpointing less: " + recomputed;
+}
+
 std::string without_fault(const RuleInput& input, const std::vector<Finding>& findings) {
   const DeviceBusy* busy = input.facts.main_busy();
   if (busy == nullptr) return "The file holds no GPU work, so there is nothing to say about a GPU.";
   const std::string share = format_percent(typical_busy_ratio(input));
   if (!has_steps(input)) {
     return "No steps are marked, so there is no step time; over the whole file the GPU is busy " +
-           format_percent(share_of_window(input, busy->gpu_busy_ns)) +
-           " of the time. Call prof.step() after each step, or name a span: --steps NAME.";
+           format_percent(share_of_window(input, busy->gpu_busy_ns)) + " of the time. " +
+           (find_framework(input.trace) == Framework::kJax
+                ? "Put each step in jax.profiler.StepTraceAnnotation, or name a span: --steps NAME."
+                : "Call prof.step() after each step, or name a span: --steps NAME.");
   }
   if (!durations_are_sound(input)) {
     return "Some recorded durations cannot be true, so no cause is judged; with them corrected the GPU is busy " +
-           share + " of the step.";
+           share + " of the median step.";
   }
-  if (with_id(findings, "compute-bound") != nullptr) {
-    const std::string odd = describe_odd_matmul(input);
-    return "Compute-bound: the GPU is busy " + describe_busy(input) + ". Only faster kernels help now." +
-           (odd.empty() ? "" : " Sizes that are no multiples of 8 slow the matmuls, as in " + odd + ".");
+  if (with_id(findings, "warm-up-in-window") != nullptr && median_hides_window(input)) {
+    return describe_warm_up(input, *busy);
+  }
+  if (const Finding* bound = with_id(findings, "compute-bound"); bound != nullptr) {
+    return describe_compute_bound(input, findings, *bound);
   }
   if (const Finding* note = first_of(findings, Severity::kNote); note != nullptr && note->saving) {
-    return "No fault found; the GPU is busy " + share + " of the step. " + note->title + ".";
+    return "No fault found; the GPU is busy " + share + " of the median step. " + note->title + ".";
   }
-  return "No fault found; the GPU is busy " + share + " of the step, and no single cause explains the rest.";
+  return "No fault found; the GPU is busy " + share + " of the median step, and no single cause explains the rest.";
 }
 
 }  // namespace
@@ -98,7 +153,8 @@ std::string write_verdict(const RuleInput& input, const std::vector<Finding>& fi
   }
   const Finding* fault = first_of(findings, Severity::kFault);
   if (fault == nullptr) return without_fault(input, findings);
-  return join(plain_cause(*fault), fault->gain);
+  return join(plain_cause(*fault, with_id(findings, "graph-step") != nullptr), fault->gain) +
+         mention_costlier(findings, *fault);
 }
 
 }  // namespace stepscope

@@ -36,6 +36,18 @@ void add_growth(const RuleInput& input, Finding& finding) {
        Interval{input.trace.calls.start_ns[longest], input.trace.calls.end_ns[longest]}});
 }
 
+// How far the slowest step is from the median one: 1.5 times, as for an outlier.
+void add_slowest_step(const RuleInput& input, Finding& finding) {
+  const auto& steps = input.facts.steps.steps;
+  const auto slowest = std::max_element(steps.begin(), steps.end(),
+                                        [](const Step& a, const Step& b) { return a.duration_ns() < b.duration_ns(); });
+  if (slowest == steps.end() || 2 * slowest->duration_ns() < 3 * recorded_step_ns(input)) return;
+  finding.evidence.push_back({"Step " + std::to_string(slowest->number) + " takes " +
+                                  format_duration(slowest->duration_ns()) + ", the median step " +
+                                  format_duration(recorded_step_ns(input)) + ".",
+                              slowest->gpu});
+}
+
 }  // namespace
 
 std::optional<Finding> find_warm_up_in_window(const RuleInput& input) {
@@ -57,6 +69,7 @@ std::optional<Finding> find_warm_up_in_window(const RuleInput& input) {
     finding.title += " (signs of it in " + format_count(static_cast<double>(with_signs)) + " of " +
                      format_count(step_count(input)) + " steps)";
   }
+  add_slowest_step(input, finding);
   finding.advice = {"Skip more steps before recording: schedule(skip_first=10, wait=1, warmup=2, active=3)"};
   return finding;
 }

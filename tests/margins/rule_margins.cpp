@@ -18,6 +18,7 @@
 #include "analyze/host_copies.h"
 #include "analyze/kernel_totals.h"
 #include "analyze/launch_returns.h"
+#include "analyze/matmul_shapes.h"
 #include "recorded/recorded_trace.h"
 #include "rules/costs.h"
 #include "rules/pauses.h"
@@ -129,6 +130,7 @@ double optimizer_kernels(const RuleInput& input) {
 double host_share(const RuleInput& input) {
   const WhatIf* specific = input.facts.what_ifs.find(Transform::kSpecificRemoved);
   const WhatIf* floor = input.facts.what_ifs.find(Transform::kHostZero);
+  if (specific == nullptr || floor == nullptr) return 0;  // refused: launches that block
   DurationNs rest = specific->step_unprofiled.low_ns - floor->step_unprofiled.low_ns;
   for (const char* id : {"garbage-collection", "host-pause", "hidden-sync", "blocking-copy", "unfused-optimizer"}) {
     const Finding* found = find_found(input, id);
@@ -145,6 +147,7 @@ double lone_wait(const RuleInput& input) {
 
 double floor_ratio(const RuleInput& input) {
   const WhatIf* floor = input.facts.what_ifs.find(Transform::kHostZero);
+  if (floor == nullptr) return 0;  // refused: launches that block
   return static_cast<double>(floor->step_unprofiled.mid_ns) / static_cast<double>(best_step_ns(input)) -
          share_of_window(input, input.facts.main_busy()->exposed_communication_ns);
 }
@@ -217,6 +220,17 @@ std::vector<Measure> measures() {
        [](const RuleInput& i) {
          const DeviceBusy& busy = *i.facts.main_busy();
          return static_cast<double>(busy.simt_matmul_ns) / static_cast<double>(busy.gpu_sum_ns);
+       }},
+      {"odd-matmul-sizes",
+       "time of matmul kernels with narrow loads / GPU time (and a low end of the saving of 0.05)",
+       0.10,
+       {"planted/odd_sizes"},
+       {},
+       [](const RuleInput& i) {
+         const DeviceBusy& busy = *i.facts.main_busy();
+         const MatmulShapes shapes =
+             compute_matmul_shapes(i.trace, i.facts.timeline, i.facts.classes, i.facts.steps, busy.device);
+         return static_cast<double>(shapes.narrow_ns) / static_cast<double>(busy.gpu_sum_ns);
        }},
       {"exposed-copy",
        "copies alone / window and saving / step, the smaller (fault; a note from 0.05)",

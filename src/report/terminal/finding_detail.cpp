@@ -14,7 +14,7 @@ std::string saving_sentence(const Finding& finding) {
   std::string text = fmt::format("Would save {} a step ({} to {})", format.text(finding.saving->mid_ns),
                                  format.number(finding.saving->low_ns), format.number(finding.saving->high_ns));
   if (finding.saving_ratio) text += ", " + show_percent(*finding.saving_ratio);
-  text += ", estimated without the profiler.";
+  text += finding.saving_as_recorded ? ", as recorded." : ", estimated without the profiler.";
   return finding.gain.empty() ? text : text + " " + finding.gain;
 }
 
