@@ -19,6 +19,15 @@ TEST(MatmulShapes, sizes_are_the_last_two_dimensions_of_each_matrix) {
   EXPECT_EQ(matrix_sizes("[[99999999999999999999999, 2"), Sizes{});
 }
 
+TEST(MatmulShapes, kernels_tell_how_many_elements_they_load) {
+  EXPECT_EQ(narrow_load_elements("cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(cutlass_7"), 1);
+  EXPECT_EQ(narrow_load_elements("cutlass_80_tensorop_f16_s16816gemm_f16_256x128_64x3_nn_align2"), 2);
+  EXPECT_EQ(narrow_load_elements("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_nn_align8"), 0);
+  EXPECT_EQ(narrow_load_elements("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_nn_align16"), 0);
+  EXPECT_EQ(narrow_load_elements("cutlass_80_tensorop_s1688gemm_tf32_align4"), 0);  // 4 elements of 4 bytes
+  EXPECT_EQ(narrow_load_elements("bf16_align"), 0);
+}
+
 TEST(MatmulShapes, odd_sizes_with_their_operator_and_time) {
   const Trace trace = trace_from_text(R"(
     step      [4                           ]

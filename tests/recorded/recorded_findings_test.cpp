@@ -178,6 +178,29 @@ TEST(RecordedNames, matmul_sizes_that_are_no_multiples_of_eight_are_named) {
   EXPECT_TRUE(named);
 }
 
+TEST(RecordedAdvice, fits_the_program_that_wrote_the_trace) {
+  for (const Finding& finding : findings_of("jax/vm.trace.json.gz")) {
+    for (const std::string& line : finding.advice) EXPECT_EQ(line.find("torch"), std::string::npos) << line;
+    EXPECT_EQ(finding.gain.find("CUDA graph"), std::string::npos) << finding.gain;
+  }
+  for (const Finding& finding : findings_of("planted/compile_steady")) {
+    for (const std::string& line : finding.advice) EXPECT_FALSE(line.starts_with("torch.compile(model)")) << line;
+  }
+}
+
+std::string verdict_of(const std::string& name) {
+  const Facts& facts = facts_of(name);
+  return write_verdict(RuleInput{recorded_trace(name), facts}, findings_of(name));
+}
+
+TEST(RecordedVerdicts, say_what_matters_first) {
+  EXPECT_TRUE(verdict_of("planted/cold_start").starts_with("The recording holds the warm-up: step 0 takes 513 ms"));
+  EXPECT_NE(verdict_of("planted/odd_sizes").find("no multiples of 8"), std::string::npos);
+  EXPECT_NE(verdict_of("h200/mask_sync").find("Costlier still: host-overhead"), std::string::npos);
+  EXPECT_NE(verdict_of("planted/recompute").find("19 % of the FLOPs recompute activations"), std::string::npos);
+  EXPECT_FALSE(facts_of("planted/launch_blocking").what_ifs.unprofiled_step());
+}
+
 std::vector<Finding> findings_over(const std::vector<std::string>& names) {
   std::vector<RuleInput> ranks;
   for (const std::string& name : names) ranks.push_back({recorded_trace(name), facts_of(name)});

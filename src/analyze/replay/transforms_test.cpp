@@ -199,6 +199,29 @@ TEST(Transforms, CopiesOverlapped) {
   EXPECT_NEAR(saved_us(picture, Transform::kCopiesOverlapped), 180, 2);
 }
 
+// A matmul that loads one element at once takes a fifth of its time, the kernel behind it as long as before.
+TEST(Transforms, MatmulsAligned) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                              ]
+    call      [A][B]
+    gpu/7        [K1==================][K2====]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      K1 = cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1 corr 1
+      K2 = nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT corr 2
+  )"));
+  const Edits edits = picture.edits(Transform::kMatmulsAligned);
+  const UnitEndId narrow(
+      picture.graph.units[picture.unit_of("cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1")].end_begin);
+  const UnitEndId wide(
+      picture.graph.units[picture.unit_of("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT")].end_begin);
+  EXPECT_EQ(edits.shorter_ns[narrow.value][kMid], 176'000);  // of 220
+  EXPECT_GT(edits.shorter_ns[narrow.value][kLow], edits.shorter_ns[narrow.value][kMid]);
+  EXPECT_LT(edits.shorter_ns[narrow.value][kHigh], edits.shorter_ns[narrow.value][kMid]);
+  EXPECT_EQ(edits.shorter_ns[wide.value][kMid], 0);
+}
+
 TEST(Transforms, PausesRemoved) {
   const ReplayPicture picture(trace_from_text(R"(
     step      [1                                                ]
