@@ -40,15 +40,13 @@ struct Directions {
 std::vector<std::string> advise(const Directions& copies) {
   std::vector<std::string> advice;
   if (copies.worth_advice(copies.to_device_ns)) {
-    advice.emplace_back(
-        "with torch.cuda.stream(copy_stream): x = host.to(device, non_blocking=True) for what comes next, while this "
-        "computes");
+    advice.emplace_back("with torch.cuda.stream(s): x = host.to(device, non_blocking=True)");
   }
   if (copies.worth_advice(copies.to_host_ns)) {
-    advice.emplace_back(
-        "with torch.cuda.stream(copy_stream): host.copy_(x, non_blocking=True) into pinned memory; x.record_stream");
+    advice.emplace_back("with torch.cuda.stream(s): host.copy_(x, non_blocking=True)");
   }
-  if (!advice.empty()) advice.emplace_back("Copies need pinned memory to overlap: pin_memory=True");
+  if (!advice.empty())
+    advice.emplace_back("Make host in pinned memory (pin_memory=True), and begin the copies while kernels run");
   if (copies.worth_advice(copies.other_ns)) {
     advice.emplace_back("Copies within the device: write results in place (out=...) instead of cloning them");
   }

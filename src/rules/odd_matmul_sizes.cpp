@@ -35,7 +35,7 @@ void add_price(const RuleInput& input, const Cost& cost, Finding& finding) {
                                     "older devices.",
                                 std::nullopt});
   }
-  set_cost(finding, input, cost, "With sizes that are multiples of 8");
+  set_cost(finding, input, cost, "With padded sizes");
 }
 
 }  // namespace

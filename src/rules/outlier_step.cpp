@@ -258,7 +258,7 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   finding.saving_as_recorded = true;
   finding.gain = "Without it the recorded steps would take " +
                  format_duration(per_step(input, outliers->total_ns) - saving) + " on average instead of " +
-                 format_duration(per_step(input, outliers->total_ns)) + " (as recorded).";
+                 format_duration(per_step(input, outliers->total_ns)) + ".";
   return finding;
 }
 

@@ -96,6 +96,19 @@ TEST(Verdict, a_healthy_run_is_compute_bound) {
             "Compute-bound: the GPU is busy 100 % of the median step. Only faster kernels help now.");
 }
 
+TEST(Verdict, compute_bound_with_a_note_worth_five_percent_names_it) {
+  MadeRun run;
+  run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);
+  Finding note = made("exposed-copy", Severity::kNote, 490'000);
+  note.saving_ratio = 0.049;
+  const Finding bound = made("compute-bound", Severity::kInformation, 0);
+  const std::string busy = "Compute-bound: the GPU is busy 100 % of the median step.";
+  EXPECT_EQ(write_verdict(run.input(), {note, bound}), busy + " Only faster kernels help now.");
+  note.saving_ratio = 0.051;
+  EXPECT_EQ(write_verdict(run.input(), {note, bound}),
+            busy + " Besides faster kernels, finding 1 (exposed-copy) would save 5.1 %.");
+}
+
 TEST(Verdict, a_recorded_warm_up_leads_where_it_takes_most_of_the_time) {
   MadeRun run({500 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
   run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);

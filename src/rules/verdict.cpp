@@ -37,7 +37,11 @@ std::string plain_cause(const Finding& finding, bool is_graph) {
   if (id == "allocator-thrash")
     return "Every step gives device memory back and asks for it again, and the GPU waits for that.";
   if (id == "unfused-optimizer") return "The optimizer launches hundreds of tiny kernels where a few would do.";
-  if (id == "odd-matmul-sizes") return finding.title + ": they keep the tensor cores waiting for data.";
+  if (id == "odd-matmul-sizes") {
+    const auto example = finding.title.find(", such as");
+    return "Sizes that are no multiples of 8 slow the matmuls down" +
+           (example == std::string::npos ? std::string() : finding.title.substr(example)) + ".";
+  }
   if (id == "no-tensor-cores") return "The matrix products do not use the tensor cores.";
   if (id == "host-pause") {
     return "In every step the host pauses" +
@@ -97,22 +101,25 @@ std::string describe_warm_up(const RuleInput& input, const DeviceBusy& busy) {
 }
 
 // Besides faster kernels, the costliest note that would bring 5 % of the step: what data-loader-stall calls a note.
-const Finding* find_worthy_note(const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) {
-    if (finding.severity == Severity::kNote && finding.saving_ratio.value_or(0) >= 0.05) return &finding;
+std::string describe_worthy_note(const std::vector<Finding>& findings) {
+  for (std::size_t at = 0; at < findings.size(); ++at) {
+    const Finding& note = findings[at];
+    if (note.severity != Severity::kNote || note.saving_ratio.value_or(0) < 0.05) continue;
+    return " Besides faster kernels, finding " + std::to_string(at + 1) + " (" + note.id + ") would save " +
+           format_percent(*note.saving_ratio) + ".";
   }
-  return nullptr;
+  return {};
 }
 
 std::string describe_compute_bound(const RuleInput& input, const std::vector<Finding>& findings, const Finding& bound) {
   std::string out = "Compute-bound: the GPU is busy " + describe_busy(input);
-  const Finding* note = find_worthy_note(findings);
+  const std::string note = describe_worthy_note(findings);
   std::string recomputed;
   for (const Evidence& evidence : bound.evidence) {
     const auto at = evidence.text.find(" of the FLOPs are recomputed");
     if (at != std::string::npos) recomputed = evidence.text.substr(0, at) + " of the FLOPs recompute activations.";
   }
-  if (note != nullptr) return out + ". " + join(note->title + ".", note->gain);
+  if (!note.empty()) return out + "." + note;
   if (recomputed.empty()) return out + ". Only faster kernels help now.";
   return out + ". Faster kernels help, and checkpointing less: " + recomputed;
 }
