@@ -1,5 +1,6 @@
 // Naming a place takes three searches and a few strings, about 2 us. A trace of 4,000 steps may hold a hundred thousand
-// waits, so above a limit every n-th is looked up and counts n; to look up one for each pair of operator and
+// waits, so above a limit one of every n is looked up and counts n: any of the n, because waits repeat from step to
+// step and every n-th would meet the same places again and again. To look up one for each pair of operator and
 // innermost frame was rejected, because wrappers such as Tensor.item() have many callers and one innermost frame.
 #include "report/synchronizations.h"
 
@@ -44,7 +45,10 @@ std::vector<SynchronizationRow> build_synchronizations(const Trace& trace, const
   const std::vector<const Wait*> waits = counted_waits(facts, whole_file_window);
   const std::size_t stride = waits.size() / kMostLookedUp + 1;
   std::map<std::tuple<WaitKind, std::string, std::string, std::string>, SynchronizationRow> by_place;
-  for (std::size_t at = 0; at < waits.size(); at += stride) {
+  std::uint64_t random = 1;
+  for (std::size_t block = 0; block < waits.size(); block += stride) {
+    random = random * 6364136223846793005U + 1442695040888963407U;  // Knuth's MMIX generator: the same on every run
+    const std::size_t at = block + static_cast<std::size_t>(random >> 33U) % std::min(stride, waits.size() - block);
     const Wait& wait = *waits[at];
     const TimeNs start_ns = trace.calls.start_ns[wait.call];
     HostPlace place = find_host_place(trace, trace.calls.thread[wait.call], start_ns);

@@ -1,4 +1,5 @@
 """The text of every recording and case at 80 and 160 columns: no line too long, the first screen whole, no colour in pipes."""
+import gzip
 import json
 import pathlib
 import re
@@ -134,6 +135,17 @@ class Layout(unittest.TestCase):
     def test_a_cut_file_says_so_first(self):
         lines = run("report", "cases/A01_truncated_mid_event.json").out.splitlines()
         self.assertIn("The file is cut at byte 4639: copy it again", lines[1])
+        text = gzip.decompress((DATA / "h200" / "loader.pt.trace.json.gz").read_bytes())[:3_000_000]
+        lines = run("report", "-", stdin=text).out.splitlines()
+        self.assertIn("The file is cut at byte 3000000: copy it again. What the GPU did", lines[1])
+
+    def test_severities_are_coloured_alike(self):
+        path = "h200/sync.pt.trace.json.gz"
+        for arguments in ([], ["--finding", 1]):
+            out = run("report", path, *arguments, "--color", "always").out
+            self.assertIn("\x1b[31mfault", out)
+            self.assertNotIn("\x1b[33m", out)
+        self.assertIn("\x1b[35mnote", run("report", "h200/resnet_healthy.pt.trace.json.gz", "--color", "always").out)
 
     def test_blocking_launches_have_no_estimate_and_no_causes(self):
         path = "planted/launch_blocking.pt.trace.json.gz"

@@ -40,7 +40,7 @@ void add_ledger(const Ledger& ledger, Page& page) {
     text += "; " + show_counted(line.count, line.one, line.many);
     any = true;
   }
-  if (!any) text += ", each linked to the other";
+  if (!any && ledger.gpu_event_count > 0) text += ", each linked to the other";
   page.paragraph(text, kLabelColumn, Ink::kPlain, 2);
 }
 

@@ -219,9 +219,9 @@ void add_damage(const Report& report, Page& page) {
   }
   if (worst == nullptr) return;
   const std::string_view what = worst->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
-  page.paragraph(fmt::format("The file {} at byte {}: copy it again, or let the profiler finish writing it.", what,
-                             worst->first_offset),
-                 0, Ink::kRed);
+  std::string text = fmt::format("The file {} at byte {}: copy it again.", what, worst->first_offset);
+  if (report.main_device() == nullptr) text += " What the GPU did stands behind that place.";
+  page.paragraph(text, 0, Ink::kRed);
 }
 
 }  // namespace
