@@ -1,10 +1,11 @@
 // The fast reader: one event in sound JSON, in one pass over its bytes.
 //
-// simdjson first finds all structural characters and then walks them; here most bytes lie in a few arguments
-// that are only skipped, so walking the text directly is faster (numbers in docs/decisions/import-json.md), and
-// the careful reader, which damaged events need in any case, shares its steps.
+// Most events take a short cut (learned_reader.h) whose answers are this reader's; damaged ones go to the careful reader,
+// which shares its steps. simdjson asked for the same tokens lies between this and the short cut in speed
+// (docs/decisions/import-json.md), and refuses damaged text whole.
 #pragma once
 
+#include "import/chrome_json/scan.h"
 #include "import/chrome_json/tokens.h"
 
 namespace stepscope::chrome_json {
@@ -27,20 +28,6 @@ struct Remarks {
 // One value of any kind; nullptr as above.
 [[nodiscard]] const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks);
 
-// Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage, and does nothing for
-// any other text.
-template <class Visit>
-void for_each_member(std::string_view object, Visit&& visit);
-// Calls visit(value) for each element of a sound list's text "[...]".
-template <class Visit>
-void for_each_element(std::string_view list, Visit&& visit);
-
-}  // namespace stepscope::chrome_json
-
-#include "import/chrome_json/scan.h"
-
-namespace stepscope::chrome_json {
-
 // A key and its colon. Returns the place of the value, or nullptr.
 inline const char* read_key(const char* at, const char* end, std::string_view& key) {
   if (*at != '"') return nullptr;
@@ -53,6 +40,8 @@ inline const char* read_key(const char* at, const char* end, std::string_view& k
   return skip_space(at + 1);
 }
 
+// Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage, and does nothing for
+// any other text.
 template <class Visit>
 void for_each_member(std::string_view object, Visit&& visit) {
   if (object.size() < 2 || object[0] != '{') return;
@@ -74,6 +63,7 @@ void for_each_member(std::string_view object, Visit&& visit) {
   }
 }
 
+// Calls visit(value) for each element of a sound list's text "[...]".
 template <class Visit>
 void for_each_element(std::string_view list, Visit&& visit) {
   if (list.size() < 2 || list[0] != '[') return;

@@ -3,6 +3,7 @@
 // A GPU row is (device, stream) by the arguments of the event; pid and tid say the same in PyTorch's files and
 // stand in where the arguments are missing (annotations). They are never mixed with host rows of the same numbers.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "import/chrome_json/decimal.h"
@@ -37,7 +38,7 @@ std::int16_t percent_of(Token token) {
   constexpr double kMost = 1000;
   const std::optional<double> number = token.may_be_number() ? real_from(token.text()) : std::nullopt;
   if (!number || !(*number >= 0) || *number > kMost) return -1;
-  return static_cast<std::int16_t>(*number + 0.5);
+  return static_cast<std::int16_t>(std::lround(*number));
 }
 
 }  // namespace
