@@ -24,6 +24,16 @@ constexpr std::array kImporters = {
 // Enough for every importer to know its format.
 constexpr std::size_t kPrefixBytes = 16 << 10;
 
+// No text: the file has none, or its compressed stream is damaged from the start.
+Error nothing_there(const ByteSource& source, const std::string& name) {
+  Notes notes;
+  source.add_notes(notes);
+  for (const Note& note : notes.all()) {
+    if (note.kind == NoteKind::kGzipDamaged) return {ErrorCode::kDamaged, "no text in it: " + note.example, name};
+  }
+  return {ErrorCode::kEmpty, "file is empty", name};
+}
+
 }  // namespace
 
 Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options) {
@@ -36,7 +46,7 @@ Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOption
   Result<std::size_t> got = read_fully(**opened, prefix.data(), prefix.size());
   if (!got) return got.error();
   prefix.resize(*got);
-  if (prefix.empty()) return Error{ErrorCode::kEmpty, "file is empty", name};
+  if (prefix.empty()) return nothing_there(**opened, name);
 
   for (const Importer& importer : kImporters) {
     if (!importer.recognises(prefix)) continue;

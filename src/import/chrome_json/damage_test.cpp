@@ -197,6 +197,9 @@ TEST(Damage, WhatIsNoTraceIsRefused) {
   EXPECT_EQ(message("{\"traceEvents\": null}"), "not a trace: JSON without a list of events (\"traceEvents\")");
   EXPECT_EQ(message("{\"traceEvents\": [1, 2, 3]}"), "no event could be read: the text is damaged");
   EXPECT_EQ(message("   \n"), "file is blank");
+  EXPECT_EQ(message("{\"schemaVersion\": 1, \"deviceProp"), "the file is cut before its first event");
+  EXPECT_EQ(message("{\"schemaVersion\": 1,"), "the file is cut before its first event");
+  EXPECT_EQ(message("{\"traceEvents\": [{\"ph\": \"X\", \"na"), "the file is cut before its first event");
 }
 
 }  // namespace

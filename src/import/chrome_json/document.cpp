@@ -260,16 +260,23 @@ void Documents::note_unclosed(std::uint64_t end) {
   if (state_ == State::kEvents) {
     if (document.is_list) {
       notes.add(NoteKind::kArrayUnclosed, NoteSeverity::kInfo, end, "the list of events has no ]");
-    } else if (!document.has_cut_event) {
+      return;
+    }
+    document.is_cut = true;
+    if (!document.has_cut_event) {
       notes.add(NoteKind::kFileCut, NoteSeverity::kLost, end,
                 "file is cut at byte " + std::to_string(end) + " of " + std::to_string(end) + ", between two events");
     }
   } else if (state_ == State::kTop) {
+    document.is_cut = true;
     notes.add(NoteKind::kArrayUnclosed, NoteSeverity::kRecovered, end, "the document has no }");
   }
 }
 
 Error Documents::nothing_in(const Document& document) const {
+  if (document.is_cut || document.has_cut_event || file_notes_.count(NoteKind::kGzipDamaged) > 0) {
+    return {ErrorCode::kDamaged, "the file is cut before its first event", source_};
+  }
   if (!document.has_events_key) {
     return {ErrorCode::kUnknownFormat, "not a trace: JSON without a list of events (\"traceEvents\")", source_,
             document.begin};

@@ -50,6 +50,7 @@ class Documents {
     bool has_events_key = false;
     bool is_damaged = false;
     bool has_cut_event = false;
+    bool is_cut = false;  // the text ends before the document does
   };
 
   // Each reads on at `at` and returns where it stopped; `at` itself means that it needs more text.

@@ -1,7 +1,7 @@
 // The fast reader: one event in sound JSON, in one pass over its bytes.
 //
-// Most events take a short cut (learned_reader.h) whose answers are this reader's; damaged ones go to the careful reader,
-// which shares its steps. simdjson asked for the same tokens lies between this and the short cut in speed
+// Most events take a short cut (learned_reader.h) whose answers are this reader's; damaged ones go to the careful
+// reader, which shares its steps. simdjson asked for the same tokens lies between this and the short cut in speed
 // (docs/decisions/import-json.md), and refuses damaged text whole.
 #pragma once
 
