@@ -38,13 +38,15 @@ std::string key_of(const Event& event, std::initializer_list<Field> fields) {
 
 }  // namespace
 
+// The first name counts, so that the outcome does not depend on which names had come when an event did.
 void DeferredRows::add_names(const std::vector<PlaceName>& names) {
   for (const PlaceName& place : names) {
     if (place.is_labels) continue;
-    if (place.tid.empty())
-      process_names_[place.pid] = place.name;
-    else
-      thread_names_[{place.pid, place.tid}] = place.name;
+    if (place.tid.empty()) {
+      process_names_.try_emplace(place.pid, place.name);
+    } else {
+      thread_names_.try_emplace({place.pid, place.tid}, place.name);
+    }
   }
 }
 
@@ -72,7 +74,7 @@ void DeferredRows::add_event(const Event& event, std::uint64_t file_order) {
     case 'F':
       return end(open_async_, key_of(event, id), event, file_order, true);
     default:
-      if (write_without_category(event, file_order)) return;
+      if (write_without_category(event, file_order, true)) return;
       if (waiting_bytes_ < kMostWaitingBytes) {
         keep(unnamed_, event, file_order);
       } else {
@@ -118,7 +120,7 @@ void DeferredRows::end(Stacks& stacks, const std::string& key, const Event& even
     writer_.write_pair(first, event, waiting.file_order);
 }
 
-bool DeferredRows::write_without_category(const Event& event, std::uint64_t file_order) {
+bool DeferredRows::write_without_category(const Event& event, std::uint64_t file_order, bool more_names) {
   const std::string pid(event.fields[Field::kPid].text());
   const auto process = process_names_.find(pid);
   if (process == process_names_.end()) return false;
@@ -128,7 +130,9 @@ bool DeferredRows::write_without_category(const Event& event, std::uint64_t file
     return true;
   }
   const auto thread = thread_names_.find({pid, std::string(event.fields[Field::kTid].text())});
-  writer_.write_jax(event, file_order, jax, thread == thread_names_.end() ? std::string_view{} : thread->second);
+  const bool is_named = thread != thread_names_.end();
+  if (!is_named && more_names && jax.kind == JaxProcess::Kind::kDevice) return false;
+  writer_.write_jax(event, file_order, jax, is_named ? thread->second : std::string_view{});
   return true;
 }
 
@@ -152,7 +156,7 @@ BlockRows DeferredRows::finish() {
     if (!read_again(waiting.text, event)) continue;
     if (event.fields[Field::kPhase].text() != "X")
       writer_.write_instant_of_begin(event, waiting.file_order);
-    else if (!write_without_category(event, waiting.file_order))
+    else if (!write_without_category(event, waiting.file_order, false))
       writer_.write_other(event, waiting.file_order);
   }
   unnamed_.clear();

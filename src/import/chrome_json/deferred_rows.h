@@ -35,7 +35,8 @@ class DeferredRows {
   void keep(std::vector<Waiting>& waiting, const Event& event, std::uint64_t file_order);
   void note_unmatched(std::uint64_t file_order);
   void give_up(Stacks& stacks);
-  bool write_without_category(const Event& event, std::uint64_t file_order);
+  // False if it has to wait for the name of its process, or of its row of a device, and more names may come.
+  bool write_without_category(const Event& event, std::uint64_t file_order, bool more_names);
 
   BlockRows rows_;
   RowWriter writer_{rows_};
