@@ -10,7 +10,7 @@ namespace stepscope::chrome_json {
 namespace {
 
 // Without a border in this much text it is no list of events; the block ends anywhere.
-constexpr std::size_t kLargestBlockBytes = 64 << 20;
+constexpr std::size_t kLargestBlockBytes = 4 << 20;
 
 bool is_border(const char* begin, const char* at, const char* end) {
   const char* before = at;
