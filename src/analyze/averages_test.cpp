@@ -99,7 +99,8 @@ TEST(Averages, ASecondChildPreventsTheMerge) {
       to_in = aten::to
       copy = aten::copy_
   )");
-  const AverageRow& row = row_named(compute_averages(trace, {}), "aten::to");
+  const Averages averages = compute_averages(trace, {});
+  const AverageRow& row = row_named(averages, "aten::to");
   EXPECT_EQ(row.count, 2);
   EXPECT_EQ(row.cpu_time_total_ns, 140'000 + 70'000);
   EXPECT_EQ(row.self_cpu_time_total_ns, 140'000 - 70'000 - 60'000 + 70'000);

@@ -113,7 +113,7 @@ TEST(Gzip, BytesBehindTheLastMember) {
 
 class OpenBytes : public testing::Test {
  protected:
-  fs::path folder_ = fs::path(testing::TempDir()) / "open_bytes";
+  fs::path folder_ = fs::path(testing::TempDir()) / ("open_bytes_" + std::to_string(::getpid()));
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
   ErrorCode code_of(const fs::path& path) {

@@ -1,6 +1,7 @@
 // What every importer promises, for every sample: the same trace under a wrong name, compressed or not, with one
 // thread or many, however its text is cut into blocks; and no prefix of a file is too much for it.
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -115,6 +116,11 @@ std::vector<fs::path> samples() {
   return paths;
 }
 
+// A file of this process alone: the tests run side by side.
+fs::path own_file(const std::string& name) {
+  return fs::path(testing::TempDir()) / ("stepscope_" + std::to_string(::getpid()) + "_" + name);
+}
+
 class Contract : public testing::TestWithParam<fs::path> {};
 
 TEST_P(Contract, BlocksDoNotMatter) {
@@ -131,14 +137,14 @@ TEST_P(Contract, ThreadsDoNotMatter) {
 }
 
 TEST_P(Contract, NamesDoNotMatter) {
-  const fs::path copy = fs::path(testing::TempDir()) / "renamed.sqlite";
+  const fs::path copy = own_file("renamed.sqlite");
   fs::copy_file(GetParam(), copy, fs::copy_options::overwrite_existing);
   EXPECT_EQ(describe(read_traces(copy.string())), describe(read_traces(GetParam().string())));
   fs::remove(copy);
 }
 
 TEST_P(Contract, CompressionDoesNotMatter) {
-  const fs::path copy = fs::path(testing::TempDir()) / "compressed.txt";
+  const fs::path copy = own_file("compressed.txt");
   const std::string text = text_of(GetParam());
   gzFile file = gzopen(copy.c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
