@@ -1,6 +1,7 @@
 // Digit by digit, with the exact limits of 64 bits.
 #include "import/chrome_json/decimal.h"
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -106,12 +107,18 @@ constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 }  // namespace
 
 std::optional<TimeNs> nanoseconds_in_block(std::string_view microseconds) {
-  // Nearly every time is digits, a point, three digits.
+  // Nearly every time is digits, a point and three digits; Python's writers drop zeros at the end.
+  static constexpr std::array<std::uint64_t, 4> kScale = {1000, 100, 10, 1};
   const std::size_t size = microseconds.size();
-  if (kLittleEndian && size >= 5 && size <= 19 && microseconds[size - 4] == '.') {
-    const std::uint64_t whole = up_to_16_digits(microseconds.data(), size - 4);
-    const std::uint64_t fraction = up_to_8_digits(microseconds.data() + size - 3, 3);
-    if (whole != kNoNumber && fraction != kNoNumber) return static_cast<TimeNs>(whole * 1000 + fraction);
+  if (kLittleEndian && size >= 3) {
+    for (const std::size_t decimals : {3U, 2U, 1U}) {
+      if (size < decimals + 2 || microseconds[size - decimals - 1] != '.') continue;
+      if (size > decimals + 16) break;
+      const std::uint64_t whole = up_to_16_digits(microseconds.data(), size - decimals - 1);
+      const std::uint64_t fraction = up_to_8_digits(microseconds.data() + size - decimals, decimals);
+      if (whole == kNoNumber || fraction == kNoNumber) break;
+      return static_cast<TimeNs>(whole * 1000 + fraction * kScale[decimals]);
+    }
   }
   return nanoseconds_from(microseconds);
 }
