@@ -12,9 +12,6 @@ macro(stepscope_find_package name version)
   endif()
 endmacro()
 find_package(ZLIB 1.2.13 REQUIRED)
-stepscope_find_package(simdjson 3.0.1)
-stepscope_find_package(fmt 9.1.0)
-stepscope_find_package(nlohmann_json 3.11.2)
 
 # Libraries whose Debian packages ship no CMake config in every release.
 function(stepscope_find_library target header library)
@@ -26,10 +23,16 @@ function(stepscope_find_library target header library)
     target_link_libraries(${target} INTERFACE ${${target}_LIBRARY})
   endif()
 endfunction()
-stepscope_find_library(stepscope_isal isa-l.h isal)           # >= 2.30
 stepscope_find_library(stepscope_robin_map tsl/robin_map.h "") # >= 1.2.1
-stepscope_find_library(stepscope_cli11 CLI/CLI.hpp "")         # >= 2.1.2
 stepscope_find_library(stepscope_xxhash xxhash.h "")           # >= 0.8.1, used header-only
+
+if(STEPSCOPE_BUILD_PROGRAM)
+  stepscope_find_package(simdjson 3.0.1)
+  stepscope_find_package(fmt 9.1.0)
+  stepscope_find_package(nlohmann_json 3.11.2)
+  stepscope_find_library(stepscope_isal isa-l.h isal)   # >= 2.30
+  stepscope_find_library(stepscope_cli11 CLI/CLI.hpp "") # >= 2.1.2
+endif()
 
 if(STEPSCOPE_BUILD_TESTS)
   stepscope_find_package(GTest 1.12.1)

@@ -1,14 +1,24 @@
-# Every header of ours compiles alone: one generated source a header, built as an object library.
-file(GLOB_RECURSE headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.h)
-set(generated)
-foreach(header ${headers})
-  string(REPLACE "/" "_" flat ${header})
-  set(source ${CMAKE_BINARY_DIR}/headers/${flat}.cpp)
-  file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
-  list(APPEND generated ${source})
-endforeach()
-add_library(stepscope_headers OBJECT EXCLUDE_FROM_ALL ${generated})
-target_include_directories(stepscope_headers PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+# Every header of ours compiles alone: one generated source a header, built as an object library. The public ones are
+# compiled without src/ in sight, as a program that links the library sees them.
+function(stepscope_compile_alone target folder)
+  file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h)
+  set(generated)
+  foreach(header ${headers})
+    string(REPLACE "/" "_" flat ${header})
+    set(source ${PROJECT_BINARY_DIR}/headers/${target}_${flat}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+    list(APPEND generated ${source})
+  endforeach()
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${generated})
+  stepscope_compile_options(${target})
+endfunction()
+
+stepscope_compile_alone(stepscope_public_headers ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(stepscope_public_headers PRIVATE ${PROJECT_SOURCE_DIR}/include)
+
+stepscope_compile_alone(stepscope_headers ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(stepscope_headers PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+                                                     ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(stepscope_headers PRIVATE stepscope_robin_map stepscope_xxhash stepscope_isal simdjson::simdjson
                                                 fmt::fmt nlohmann_json::nlohmann_json stepscope_cli11 GTest::gtest)
-stepscope_compile_options(stepscope_headers)
+add_dependencies(stepscope_headers stepscope_public_headers)

@@ -3,7 +3,8 @@
 
 The arrows are the stepscope_room(...) lines of CMakeLists.txt, read here so that they are written once.
 Fails on: an include of a room that is not in DEPENDS; two rooms that include each other; a file of a leaf list
-(importers, rules, outputs, commands) that includes another member of its list; a CUDA header outside src/agent.
+(importers, rules, outputs, commands) that includes another member of its list; a CUDA header outside src/agent; a public header (include/stepscope) that includes a
+header of src/, that no room's PUBLIC names, or that includes one of a room that its own may not use.
 A room's files that serve its list without being members of it are named in ARCHITECTURE.md, in lines
 "shared by ROOM: name, name".
 
@@ -14,14 +15,19 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
-ROOM = re.compile(r"^stepscope_room\((\w+)\s+DEPENDS\s*([\w\s]*?)(?:\s+LIBRARIES[^)]*)?\)", re.M)
+ROOM = re.compile(r"^stepscope_room\((\w+)\s+DEPENDS\s*([\w\s]*?)(?:\s*PUBLIC\s+([\w.\s]*?))?(?:\s*LIBRARIES[^)]*)?\)", re.M)
 CUDA = re.compile(r"^(cuda|cupti|nvtx|nvml)", re.I)
 # The file that lists the members of a room; a member is one file stem or one folder.
 LISTS = {"import": "importers", "rules": "rules", "cli": "commands"}
 
 
 def rooms_of(cmake_text):
-    return {name: set(depends.split()) for name, depends in ROOM.findall(cmake_text)}
+    return {name: set(depends.split()) for name, depends, _ in ROOM.findall(cmake_text)}
+
+
+def public_headers_of(cmake_text):
+    """Header of include/stepscope -> the room that implements it."""
+    return {header: name for name, _, headers in ROOM.findall(cmake_text) for header in headers.split()}
 
 
 def shared_files(architecture_text):
@@ -32,37 +38,48 @@ def member_of(inside):
     return re.sub(r"(_test)?\.(h|cpp)$", "", inside.split("/")[0])
 
 
-def check_file(relative, text, allowed, shared, used):
-    room, inside = relative.split("/", 1)
+def check_file(where, text, allowed, public, shared, used):
+    is_public = where.startswith("include/")
+    room, inside = where.split("/", 1)[1].split("/", 1)
+    if is_public:
+        room = public.get(inside, room)
     if room not in allowed:
-        yield f"src/{relative}: room {room} is not in CMakeLists.txt"
+        yield f"{where}: {'no PUBLIC names it' if is_public else f'room {room} is not'} in CMakeLists.txt"
         return
     free = shared.get(room, set()) | {LISTS.get(room)}
     for include in INCLUDE.findall(text):
         if CUDA.match(include) and room not in ("agent", "timing"):
-            yield f"src/{relative}: includes {include}: CUDA headers belong to src/agent"
+            yield f"{where}: includes {include}: CUDA headers belong to src/agent"
         target, _, rest = include.partition("/")
+        if target == "stepscope":
+            target = public.get(rest, target)
+            rest = f"stepscope/{rest}"
+            if target == "stepscope":
+                yield f"{where}: includes {include}, which no room's PUBLIC names"
+        elif rest and is_public and target in allowed:
+            yield f"{where}: a public header that includes {include}: it would not compile where it is installed"
         if not rest or target not in allowed:
             continue
         if target != room:
             used.setdefault(room, set()).add(target)
             if target not in allowed[room]:
-                yield f"src/{relative}: includes {include}, but {room} may not use {target}"
+                yield f"{where}: includes {include}, but {room} may not use {target}"
         elif room in LISTS:
             mine, other = member_of(inside), member_of(rest)
             if mine != other and mine not in free and other not in free:
-                yield f"src/{relative}: includes {include}: members of a leaf list never include each other"
+                yield f"{where}: includes {include}: members of a leaf list never include each other"
 
 
 def check(root):
     root = pathlib.Path(root)
-    allowed = rooms_of((root / "CMakeLists.txt").read_text())
+    cmake_text = (root / "CMakeLists.txt").read_text()
+    allowed, public = rooms_of(cmake_text), public_headers_of(cmake_text)
     architecture = root / "ARCHITECTURE.md"
     shared = shared_files(architecture.read_text()) if architecture.exists() else {}
     problems, used = [], {}
-    for path in sorted((root / "src").rglob("*")):
+    for path in sorted((root / "src").rglob("*")) + sorted((root / "include").rglob("*")):
         if path.suffix in (".h", ".cpp"):
-            problems += check_file(path.relative_to(root / "src").as_posix(), path.read_text(), allowed, shared, used)
+            problems += check_file(path.relative_to(root).as_posix(), path.read_text(), allowed, public, shared, used)
     for room, targets in used.items():
         problems += [f"rooms {room} and {t} include each other" for t in targets if room in used.get(t, set()) and room < t]
     return problems

@@ -9,8 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import check_layers
 
 CMAKE = """
-stepscope_room(base DEPENDS LIBRARIES Threads::Threads)
-stepscope_room(trace DEPENDS base)
+stepscope_room(base DEPENDS PUBLIC result.h LIBRARIES Threads::Threads)
+stepscope_room(trace DEPENDS base PUBLIC look.h)
 stepscope_room(rules DEPENDS base trace)
 """
 
@@ -22,7 +22,7 @@ class CheckLayers(unittest.TestCase):
             (root / "CMakeLists.txt").write_text(CMAKE)
             (root / "ARCHITECTURE.md").write_text(architecture)
             for name, text in files.items():
-                path = root / "src" / name
+                path = root / name if name.startswith("include/") else root / "src" / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
             return check_layers.check(root)
@@ -41,6 +41,15 @@ class CheckLayers(unittest.TestCase):
         files = {"rules/one.cpp": '#include "rules/two.h"\n', "rules/two.h": "", "rules/rules.cpp": '#include "rules/one.h"\n'}
         self.assertEqual(len(self.problems(files)), 1)
         self.assertEqual(self.problems(files, "shared by rules: two"), [])
+
+    def test_public_headers_belong_to_their_room(self):
+        look = "include/stepscope/look.h"
+        self.assertEqual(self.problems({look: '#include "stepscope/result.h"\n', "rules/a.h": '#include "stepscope/look.h"\n'}), [])
+        self.assertIn("no PUBLIC names it", self.problems({"include/stepscope/other.h": ""})[0])
+        self.assertIn("no room's PUBLIC", self.problems({"base/a.h": '#include "stepscope/other.h"\n'})[0])
+        self.assertIn("where it is installed", self.problems({look: '#include "base/id.h"\n'})[0])
+        self.assertIn("may not use trace", self.problems({"base/a.h": '#include "stepscope/look.h"\n'})[0])
+        self.assertIn("may not use trace", self.problems({"include/stepscope/result.h": '#include "stepscope/look.h"\n'})[0])
 
     def test_unknown_room_and_cuda_header_fail(self):
         self.assertIn("not in CMakeLists", self.problems({"extra/a.h": ""})[0])
