@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "analyze/framework.h"
-#include "efficiency/peaks.h"
+#include "stepscope/efficiency.h"
 
 namespace stepscope {
 namespace {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr auto kBshd = AttentionLayout::kSequenceFirst;
 constexpr auto kBhsd = AttentionLayout::kHeadsFirst;
-constexpr double kBackwardFactor = 2.5;  // five products, one of them the recomputed scores, for the forward's two
 
 constexpr std::array kAttentions = {
     AttentionForm{"aten::scaled_dot_product_attention", 0, 5},
@@ -69,8 +68,9 @@ std::optional<double> attention(const CallArguments& call, const AttentionForm& 
   const auto key = read_lengths(call.tensor(form.query + 1), form.layout);
   const auto value = read_lengths(call.tensor(form.query + 2), form.layout);
   if (!query || !key || !value || query->depth != key->depth || key->sequence != value->sequence) return std::nullopt;
-  const double forward = 2 * query->batch_heads * query->sequence * key->sequence * (query->depth + value->depth);
-  return form.is_backward ? kBackwardFactor * forward : forward;
+  const double forward =
+      attention_forward(query->batch_heads, query->sequence, key->sequence, query->depth, value->depth);
+  return form.is_backward ? kAttentionBackwardFactor * forward : forward;
 }
 
 bool attention_is_causal(const CallArguments& call, const AttentionForm& form) {

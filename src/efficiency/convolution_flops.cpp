@@ -95,7 +95,8 @@ std::optional<double> backward(const CallArguments& call, const ConvolutionForm&
   const Sizes* gradient = call.tensor(0);
   if (!shape || gradient == nullptr || gradient->size() != shape->input->size()) return std::nullopt;
   const Sizes& at = call.is_true(form.transposed) ? *shape->input : *gradient;
-  return gradient_count(call, form) * 2 * shape->batch * positions(at, shape->first) * product(*shape->weight);
+  return gradient_count(call, form) * kFlopsPerMultiplyAdd * shape->batch * positions(at, shape->first) *
+         product(*shape->weight);
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ std::optional<double> convolution(const CallArguments& call, const ConvolutionFo
   const auto at =
       is_transposed ? std::optional(positions(*shape->input, shape->first)) : output_positions(call, form, *shape);
   if (!at) return std::nullopt;
-  return 2 * shape->batch * *at * product(*shape->weight);
+  return kFlopsPerMultiplyAdd * shape->batch * *at * product(*shape->weight);
 }
 
 }  // namespace stepscope

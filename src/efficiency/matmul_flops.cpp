@@ -16,7 +16,7 @@ std::optional<double> matrix_product(const CallArguments& call, std::size_t left
   const Sizes* a = call.tensor(left, 2);
   const Sizes* b = call.tensor(left + 1, 2);
   if (a == nullptr || b == nullptr || (*a)[1] != (*b)[0]) return std::nullopt;
-  return 2 * product(*a) * size_at(*b, 1);
+  return kFlopsPerMultiplyAdd * product(*a) * size_at(*b, 1);
 }
 
 // [B, M, K] x [B, K, N]
@@ -24,7 +24,7 @@ std::optional<double> batched_product(const CallArguments& call, std::size_t lef
   const Sizes* a = call.tensor(left, 3);
   const Sizes* b = call.tensor(left + 1, 3);
   if (a == nullptr || b == nullptr || (*a)[0] != (*b)[0] || (*a)[2] != (*b)[1]) return std::nullopt;
-  return 2 * product(*a) * size_at(*b, 2);
+  return kFlopsPerMultiplyAdd * product(*a) * size_at(*b, 2);
 }
 
 // linear(input [..., K], weight [N, K])
@@ -34,7 +34,7 @@ std::optional<double> linear_product(const CallArguments& call) {
   if (input == nullptr || weight == nullptr || weight->size() > 2 || input->back() != weight->back()) {
     return std::nullopt;
   }
-  return 2 * product(*input) * (weight->size() == 2 ? size_at(*weight, 0) : 1);
+  return kFlopsPerMultiplyAdd * product(*input) * (weight->size() == 2 ? size_at(*weight, 0) : 1);
 }
 
 // matmul: vectors act as rows and columns, leading dimensions broadcast.
@@ -55,7 +55,7 @@ std::optional<double> general_product(const CallArguments& call) {
     if (in_a != in_b && in_a != 1 && in_b != 1) return std::nullopt;
     batch *= std::max(in_a, in_b);
   }
-  return 2 * batch * rows * size_at(*a, a->size() - 1) * columns;
+  return kFlopsPerMultiplyAdd * batch * rows * size_at(*a, a->size() - 1) * columns;
 }
 
 // einsum("bij,bjk->bik", [a, b]): two operations for each combination of all letters. Ellipses and more than two
@@ -87,7 +87,7 @@ std::optional<double> einsum_product(const CallArguments& call) {
   for (const std::int64_t size : size_of_letter) {
     if (size >= 0) combinations *= static_cast<double>(size);
   }
-  return 2 * combinations;
+  return kFlopsPerMultiplyAdd * combinations;
 }
 
 // add, mul: one operation for each element of the result, which the operands broadcast to.

@@ -115,5 +115,41 @@ TEST(OperatorFlops, Roles) {
   EXPECT_FALSE(looks_like_matmul("record_param_comms"));
 }
 
+TEST(SizeFlops, EveryFormulaByHand) {
+  EXPECT_EQ(*matmul_flops(64, 32, 16), 2.0 * 64 * 32 * 16);
+  EXPECT_EQ(*matmul_flops(64, 32, 16, 5), 5 * 2.0 * 64 * 32 * 16);
+  EXPECT_EQ(*matmul_flops(0, 32, 16), 0);
+  const ConvolutionSizes grouped{
+      .batch = 32, .in_channels = 64, .out_channels = 128, .groups = 4, .kernel = {3, 3}, .output = {56, 56}};
+  EXPECT_EQ(*convolution_flops(grouped), 2.0 * 32 * 56 * 56 * 3 * 3 * 64 * 128 / 4);
+  const AttentionSizes square{.batch = 16, .heads = 12, .query_length = 1024, .key_length = 1024, .head_size = 64};
+  EXPECT_EQ(*attention_flops(square), 4.0 * 16 * 12 * 1024 * 1024 * 64);
+  EXPECT_EQ(*attention_backward_flops(square), 2.5 * *attention_flops(square));
+  const AttentionSizes narrow_values{
+      .batch = 2, .heads = 8, .query_length = 10, .key_length = 30, .head_size = 64, .value_size = 32};
+  EXPECT_EQ(*attention_flops(narrow_values), 2.0 * 2 * 8 * 10 * 30 * (64 + 32));
+}
+
+TEST(SizeFlops, AgreeWithTheOperatorsOfATrace) {
+  EXPECT_EQ(*matmul_flops(64, 32, 16), flops("aten::mm", "[[64, 32], [32, 16]]"));
+  EXPECT_EQ(*convolution_flops({.batch = 4, .in_channels = 8, .out_channels = 16, .kernel = {5}, .output = {100}}),
+            flops("aten::conv1d", "[[4, 8, 100], [16, 8, 5], [16]]", R"(["", "", "", "[1]", "[2]", "[1]", "1"])"));
+  EXPECT_EQ(*attention_flops({2, 8, 10, 30, 64, 32}),
+            flops("aten::scaled_dot_product_attention", "[[2, 8, 10, 64], [2, 2, 30, 64], [2, 2, 30, 32]]"));
+}
+
+TEST(SizeFlops, WrongSizesAreErrorsThatNameThem) {
+  EXPECT_TRUE(matmul_flops(1, -2, 3).error().message.starts_with("k "));
+  EXPECT_TRUE(convolution_flops({.kernel = {3, 3}, .output = {1}}).error().message.starts_with("output"));
+  EXPECT_TRUE(convolution_flops({.kernel = {}, .output = {}}).error().message.starts_with("kernel"));
+  EXPECT_TRUE(convolution_flops({.groups = 0, .kernel = {3}, .output = {1}}).error().message.starts_with("groups"));
+  EXPECT_TRUE(convolution_flops({.in_channels = 3, .groups = 2, .kernel = {3}, .output = {1}})
+                  .error()
+                  .message.starts_with("in_channels"));
+  EXPECT_TRUE(convolution_flops({.kernel = {-3}, .output = {1}}).error().message.starts_with("kernel"));
+  EXPECT_TRUE(attention_flops({.head_size = -1}).error().message.starts_with("head_size"));
+  EXPECT_TRUE(attention_backward_flops({.value_size = -2}).error().message.starts_with("value_size"));
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// The formulas behind operator_flops.h, by family. Private to this room.
+// The formulas behind stepscope/efficiency.h, by family. Private to this room.
 //
 // A formula is a function of the parsed arguments plus what differs between operators of one family (which argument
 // is the query, where `is_causal` stands), kept in a row of the family's table.
@@ -11,6 +11,16 @@
 #include "efficiency/operator_flops.h"
 
 namespace stepscope {
+
+inline constexpr double kFlopsPerMultiplyAdd = 2;
+// Five products, one of them the recomputed scores, for the forward's two (FlashAttention-2, section 3.1).
+inline constexpr double kAttentionBackwardFactor = 2.5;
+
+// The two products of attention: scores, and values weighted by them.
+constexpr double attention_forward(double batch_heads, double query_length, double key_length, double head_size,
+                                   double value_size) {
+  return kFlopsPerMultiplyAdd * batch_heads * query_length * key_length * (head_size + value_size);
+}
 
 // Matrix products and elementwise sums (matmul_flops.cpp).
 [[nodiscard]] std::optional<double> matrix_product(const CallArguments& call, std::size_t left);

@@ -1,15 +1,26 @@
-// The sheets, one line a device family.
+// The sheets, one row a board.
 //
-// Sources are the vendors' data sheets and architecture papers. Where a sheet prints the figure with sparsity, it
-// is halved. Tensor (matrix) figures for bf16, fp16, tf32, fp8 and int8; fp32 and fp64 are the vector figures, since
-// that is what a matrix product runs at without the tensor cores. 0 = the device has no such unit, or its sheet does
-// not say. Names are those the drivers report (torch.cuda.get_device_name); a device that is not here has no peak. Left
-// out on purpose: boards whose peak depends on the cloud that sells them (A10G) and laptop parts (their power limit
-// decides).
-#include "efficiency/peaks.h"
-
+// Sources are the vendors' data sheets and architecture papers; where a sheet prints a figure with sparsity, it is
+// halved, and where it prints one for a system of 8 GPUs (HGX B200, HGX B300) an eighth is taken. A figure is that of
+// matrix products, on the unit that the vendor's library uses for the type: tensor (matrix) cores for bf16, fp16, tf32,
+// fp8, int8 and fp64 where they exist (cuBLAS multiplies fp64 matrices on them from A100 on: the sheets' other figure,
+// 34 TFLOP/s on H200, would be exceeded, 59 was measured on an H200 NVL); for fp32 the vector units on NVIDIA, where
+// tensor cores know only TF32, and the matrix cores on AMD. 0: the device has no such unit, or its sheet does not say.
+//
+// How the rows were checked: peaks_test.cpp computes units * operations a clock * boost clock for every board whose
+// sheet or paper names all three, which is a second source. The others (H100 NVL, H200 NVL, GH200, GB200, B200, B300)
+// share a chip with a board that is, and stand in other projects' tables with the same figures.
+//
+// Names are those the drivers report (torch.cuda.get_device_name). A device that is not here has no peak. Left out on
+// purpose: boards whose peak depends on the cloud that sells them (A10G), laptop parts (their power limit decides), and
+// fp8 on GeForce boards (two figures, and the library's choice of accumulator decides).
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 #include <vector>
+
+#include "stepscope/efficiency.h"
 
 namespace stepscope {
 namespace {
@@ -24,124 +35,78 @@ struct Sheet {
   std::string_view source;
 };
 
+constexpr std::string_view kB300 = "NVIDIA HGX B300 specifications, 2025";
+constexpr std::string_view kGb200 = "NVIDIA Blackwell data sheet (GB200 NVL72), 2025";
+constexpr std::string_view kB200 = "NVIDIA HGX B200 specifications, 2025";
+constexpr std::string_view kH200 = "NVIDIA H200 data sheet, 2024";
+constexpr std::string_view kGh200 = "NVIDIA GH200 data sheet, 2024";
+constexpr std::string_view kH100 = "NVIDIA H100 data sheet, 2024";
+constexpr std::string_view kH100Pcie = "NVIDIA H100 data sheet, 2023";
+constexpr std::string_view kA100 = "NVIDIA A100 data sheet, 2021";
+constexpr std::string_view kA30 = "NVIDIA A30 data sheet, 2021";
+constexpr std::string_view kA40 = "NVIDIA A40 data sheet, 2021";
+constexpr std::string_view kA10 = "NVIDIA A10 data sheet, 2021";
+constexpr std::string_view kA6000 = "NVIDIA RTX A6000 data sheet, 2021";
+constexpr std::string_view kL40S = "NVIDIA L40S data sheet, 2023";
+constexpr std::string_view kL40 = "NVIDIA L40 data sheet, 2023";
+constexpr std::string_view kL4 = "NVIDIA L4 data sheet, 2023";
+constexpr std::string_view kAda6000 = "NVIDIA RTX 6000 Ada data sheet, 2023";
+constexpr std::string_view kAda = "NVIDIA Ada architecture paper, 2022";
+constexpr std::string_view kGA102 = "NVIDIA GA102 architecture paper, 2020";
+constexpr std::string_view kV100 = "NVIDIA V100 data sheet, 2020";
+constexpr std::string_view kT4 = "NVIDIA T4 data sheet, 2019";
+constexpr std::string_view kMI325X = "AMD Instinct MI325X data sheet, 2024";
+constexpr std::string_view kMI300X = "AMD Instinct MI300X data sheet, 2023";
+constexpr std::string_view kMI250X = "AMD Instinct MI250X data sheet, 2021, one die";
+constexpr std::string_view kMI210 = "AMD Instinct MI210 data sheet, 2022";
+constexpr std::string_view kMI100 = "AMD Instinct MI100 data sheet, 2020";
+
+// clang-format off
 constexpr std::array kSheets = {
-    Sheet{{"NVIDIA H200"}, 989, 989, 494, 67, 34, 1979, 1979, 4800, "NVIDIA H200 data sheet, 2024"},
-    Sheet{{"NVIDIA H200 NVL"}, 835.5, 835.5, 417.5, 60, 30, 1670.5, 1670.5, 4800, "NVIDIA H200 data sheet, 2024"},
-    Sheet{{"NVIDIA H100 80GB HBM3"}, 989, 989, 494, 67, 34, 1979, 1979, 3350, "NVIDIA H100 data sheet, 2024"},
-    Sheet{{"NVIDIA H100 PCIe"}, 756, 756, 378, 51, 26, 1513, 1513, 2000, "NVIDIA H100 data sheet, 2023"},
-    Sheet{{"NVIDIA H100 NVL"}, 835.5, 835.5, 417.5, 60, 30, 1670.5, 1670.5, 3900, "NVIDIA H100 data sheet, 2024"},
-    Sheet{{"NVIDIA GH200 480GB"}, 989, 989, 494, 67, 34, 1979, 1979, 4000, "NVIDIA GH200 data sheet, 2024"},
-    Sheet{{"NVIDIA B200"}, 2250, 2250, 1125, 75, 37, 4500, 4500, 8000, "NVIDIA Blackwell architecture brief, 2024"},
-    Sheet{{"NVIDIA GB200"}, 2500, 2500, 1250, 80, 40, 5000, 5000, 8000, "NVIDIA GB200 NVL72 data sheet, 2024"},
-    Sheet{{"NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"},
-          312,
-          312,
-          156,
-          19.5,
-          9.7,
-          0,
-          624,
-          2039,
-          "NVIDIA A100 data sheet, 2021"},
-    Sheet{{"NVIDIA A100-SXM4-40GB", "A100-SXM4-40GB"},
-          312,
-          312,
-          156,
-          19.5,
-          9.7,
-          0,
-          624,
-          1555,
-          "NVIDIA A100 data sheet, 2021"},
-    Sheet{{"NVIDIA A100 80GB PCIe"}, 312, 312, 156, 19.5, 9.7, 0, 624, 1935, "NVIDIA A100 data sheet, 2021"},
-    Sheet{{"NVIDIA A100-PCIE-40GB", "A100-PCIE-40GB"},
-          312,
-          312,
-          156,
-          19.5,
-          9.7,
-          0,
-          624,
-          1555,
-          "NVIDIA A100 data sheet, 2021"},
-    Sheet{{"NVIDIA A30"}, 165, 165, 82, 10.3, 5.2, 0, 330, 933, "NVIDIA A30 data sheet, 2021"},
-    Sheet{{"NVIDIA A40"}, 149.7, 149.7, 74.8, 37.4, 0, 0, 299.3, 696, "NVIDIA A40 data sheet, 2021"},
-    Sheet{{"NVIDIA A10"}, 125, 125, 62.5, 31.2, 0, 0, 250, 600, "NVIDIA A10 data sheet, 2021"},
-    Sheet{{"NVIDIA RTX A6000"}, 154.8, 154.8, 77.4, 38.7, 0, 0, 309.7, 768, "NVIDIA RTX A6000 data sheet, 2021"},
-    Sheet{{"NVIDIA L40S"}, 362.05, 362.05, 183, 91.6, 0, 733, 733, 864, "NVIDIA L40S data sheet, 2023"},
-    Sheet{{"NVIDIA L40"}, 181.05, 181.05, 90.5, 90.5, 0, 362, 362, 864, "NVIDIA L40 data sheet, 2023"},
-    Sheet{{"NVIDIA L4"}, 121, 121, 60, 30.3, 0, 242.5, 242.5, 300, "NVIDIA L4 data sheet, 2023"},
-    Sheet{{"NVIDIA RTX 6000 Ada Generation"},
-          364.2,
-          364.2,
-          182.1,
-          91.1,
-          0,
-          728.5,
-          728.5,
-          960,
-          "NVIDIA RTX 6000 Ada data sheet, 2023"},
+    //                                             bf16    fp16    tf32   fp32   fp64    fp8    int8    GB/s
+    Sheet{{"NVIDIA B300 SXM6 AC"},                 2250,   2250,   1125,    75,  1.25,  4500,      0,   8000, kB300},
+    Sheet{{"NVIDIA GB200"},                        2500,   2500,   1250,    80,    40,  5000,   5000,   8000, kGb200},
+    Sheet{{"NVIDIA B200"},                         2250,   2250,   1125,    75,    37,  4500,   4500,   7700, kB200},
+    Sheet{{"NVIDIA H200"},                          989,    989,    494,    67,    67,  1979,   1979,   4800, kH200},
+    Sheet{{"NVIDIA H200 NVL"},                    835.5,  835.5,  417.5,    60,    60, 1670.5, 1670.5,  4800, kH200},
+    Sheet{{"NVIDIA GH200 480GB"},                   989,    989,    494,    67,    67,  1979,   1979,   4000, kGh200},
+    Sheet{{"NVIDIA H100 80GB HBM3"},                989,    989,    494,    67,    67,  1979,   1979,   3350, kH100},
+    Sheet{{"NVIDIA H100 NVL"},                    835.5,  835.5,  417.5,    60,    60, 1670.5, 1670.5,  3900, kH100},
+    Sheet{{"NVIDIA H100 PCIe"},                     756,    756,    378,    51,    51,  1513,   1513,   2000, kH100Pcie},
+    Sheet{{"NVIDIA A100-SXM4-80GB",
+           "A100-SXM4-80GB"},                       312,    312,    156,  19.5,  19.5,     0,    624,   2039, kA100},
+    Sheet{{"NVIDIA A100-SXM4-40GB",
+           "A100-SXM4-40GB"},                       312,    312,    156,  19.5,  19.5,     0,    624,   1555, kA100},
+    Sheet{{"NVIDIA A100 80GB PCIe"},                312,    312,    156,  19.5,  19.5,     0,    624,   1935, kA100},
+    Sheet{{"NVIDIA A100-PCIE-40GB",
+           "A100-PCIE-40GB"},                       312,    312,    156,  19.5,  19.5,     0,    624,   1555, kA100},
+    Sheet{{"NVIDIA A30"},                           165,    165,     82,  10.3,  10.3,     0,    330,    933, kA30},
+    Sheet{{"NVIDIA A40"},                         149.7,  149.7,   74.8,  37.4,     0,     0,  299.3,    696, kA40},
+    Sheet{{"NVIDIA A10"},                           125,    125,   62.5,  31.2,     0,     0,    250,    600, kA10},
+    Sheet{{"NVIDIA RTX A6000"},                   154.8,  154.8,   77.4,  38.7,     0,     0,  309.7,    768, kA6000},
+    Sheet{{"NVIDIA L40S"},                       362.05, 362.05,    183,  91.6,     0,   733,    733,    864, kL40S},
+    Sheet{{"NVIDIA L40"},                        181.05, 181.05,   90.5,  90.5,     0,   362,    362,    864, kL40},
+    Sheet{{"NVIDIA L4"},                            121,    121,     60,  30.3,     0, 242.5,  242.5,    300, kL4},
+    Sheet{{"NVIDIA RTX 6000 Ada Generation"},     364.2,  364.2,  182.1,  91.1,     0, 728.5,  728.5,    960, kAda6000},
     // fp16 with fp32 accumulation, as PyTorch computes; half of the figure on the box.
-    Sheet{{"NVIDIA GeForce RTX 4090"},
-          165.2,
-          165.2,
-          82.6,
-          82.6,
-          0,
-          330.3,
-          660.6,
-          1008,
-          "NVIDIA Ada architecture paper, 2022"},
-    Sheet{{"NVIDIA GeForce RTX 3090"}, 71, 71, 35.6, 35.6, 0, 0, 284, 936, "NVIDIA GA102 architecture paper, 2020"},
-    Sheet{
-        {"Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB", "NVIDIA Tesla V100-SXM2-16GB", "NVIDIA Tesla V100-SXM2-32GB"},
-        0,
-        125,
-        0,
-        15.7,
-        7.8,
-        0,
-        0,
-        900,
-        "NVIDIA V100 data sheet, 2020"},
-    Sheet{
-        {"Tesla V100-PCIE-16GB", "Tesla V100-PCIE-32GB"}, 0, 112, 0, 14, 7, 0, 0, 900, "NVIDIA V100 data sheet, 2020"},
-    Sheet{{"Tesla V100S-PCIE-32GB"}, 0, 130, 0, 16.4, 8.2, 0, 0, 1134, "NVIDIA V100 data sheet, 2020"},
-    Sheet{{"Tesla T4", "NVIDIA T4"}, 0, 65, 0, 8.1, 0, 0, 130, 300, "NVIDIA T4 data sheet, 2019"},
-    Sheet{{"AMD Instinct MI300X"},
-          1307.4,
-          1307.4,
-          653.7,
-          163.4,
-          81.7,
-          2614.9,
-          2614.9,
-          5300,
-          "AMD Instinct MI300X data sheet, 2023"},
-    Sheet{{"AMD Instinct MI325X"},
-          1307.4,
-          1307.4,
-          653.7,
-          163.4,
-          81.7,
-          2614.9,
-          2614.9,
-          6000,
-          "AMD Instinct MI325X data sheet, 2024"},
+    Sheet{{"NVIDIA GeForce RTX 4090"},            165.2,  165.2,   82.6,  82.6,     0,     0,  660.6,   1008, kAda},
+    Sheet{{"NVIDIA GeForce RTX 3090"},               71,     71,   35.6,  35.6,     0,     0,    284,    936, kGA102},
+    Sheet{{"Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB",
+           "NVIDIA Tesla V100-SXM2-16GB",
+           "NVIDIA Tesla V100-SXM2-32GB"},            0,    125,      0,  15.7,   7.8,     0,      0,    900, kV100},
+    Sheet{{"Tesla V100-PCIE-16GB",
+           "Tesla V100-PCIE-32GB"},                   0,    112,      0,    14,     7,     0,      0,    900, kV100},
+    Sheet{{"Tesla V100S-PCIE-32GB"},                  0,    130,      0,  16.4,   8.2,     0,      0,   1134, kV100},
+    Sheet{{"Tesla T4", "NVIDIA T4"},                  0,     65,      0,   8.1,     0,     0,    130,    300, kT4},
+    Sheet{{"AMD Instinct MI325X"},               1307.4, 1307.4,  653.7, 163.4, 163.4, 2614.9, 2614.9,  6000, kMI325X},
+    Sheet{{"AMD Instinct MI300X",
+           "AMD Instinct MI300X OAM"},           1307.4, 1307.4,  653.7, 163.4, 163.4, 2614.9, 2614.9,  5300, kMI300X},
     // One device is one of the two dies of the module: half of the module's figure.
-    Sheet{{"AMD Instinct MI250X"},
-          191.5,
-          191.5,
-          0,
-          23.95,
-          23.95,
-          0,
-          191.5,
-          1638.4,
-          "AMD Instinct MI250X data sheet, 2021, one die"},
-    Sheet{{"AMD Instinct MI210"}, 181, 181, 0, 22.6, 22.6, 0, 181, 1638.4, "AMD Instinct MI210 data sheet, 2022"},
-    Sheet{{"AMD Instinct MI100"}, 92.3, 184.6, 0, 23.1, 11.5, 0, 184.6, 1228.8, "AMD Instinct MI100 data sheet, 2020"},
+    Sheet{{"AMD Instinct MI250X"},                191.5,  191.5,      0, 47.85, 47.85,     0,  191.5, 1638.4, kMI250X},
+    Sheet{{"AMD Instinct MI210"},                   181,    181,      0,  45.3,  45.3,     0,    181, 1638.4, kMI210},
+    Sheet{{"AMD Instinct MI100"},                  92.3,  184.6,      0,  46.1,  11.5,     0,  184.6, 1228.8, kMI100},
 };
+// clang-format on
 
 std::vector<DevicePeak> expand_sheets() {
   std::vector<DevicePeak> out;
@@ -163,6 +128,45 @@ std::vector<DevicePeak> expand_sheets() {
   return out;
 }
 
+using Words = std::vector<std::string>;
+
+// Letters and digits, in small letters: "NVIDIA A100-SXM4-80GB" is nvidia, a100, sxm4, 80gb.
+Words split_words(std::string_view text) {
+  Words words(1);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      words.back() += static_cast<char>(std::tolower(byte));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// These stand in most names and tell nothing apart.
+bool is_maker(const std::string& word) {
+  constexpr std::array<std::string_view, 6> kMakers = {"nvidia", "amd", "tesla", "geforce", "instinct", "rtx"};
+  return std::find(kMakers.begin(), kMakers.end(), word) != kMakers.end();
+}
+
+// "h100" and "h10" begin h100; "4090" ends rtx4090 when typed as one word.
+bool is_alike(const std::string& typed, const std::string& word) {
+  return word.starts_with(typed) || typed.ends_with(word);
+}
+
+int count_alike(const Words& typed, const Words& name) {
+  int count = 0;
+  for (const std::string& word : typed) {
+    const bool found = !is_maker(word) && std::any_of(name.begin(), name.end(), [&](const std::string& other) {
+      return !is_maker(other) && is_alike(word, other);
+    });
+    count += found ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::span<const DevicePeak> device_peaks() {
@@ -175,6 +179,25 @@ std::optional<DevicePeak> find_device_peak(std::string_view device_name, std::st
     if (peak.device_name == device_name && peak.dtype == dtype) return peak;
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> find_similar_devices(std::string_view text, std::size_t most) {
+  const Words typed = split_words(text);
+  std::vector<std::pair<int, std::string_view>> found;
+  for (const Sheet& sheet : kSheets) {
+    for (const std::string_view name : sheet.names) {
+      const int count = count_alike(typed, split_words(name));
+      if (count > 0) found.emplace_back(-count, name);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second.size() < b.second.size();
+  });
+  std::vector<std::string_view> names;
+  for (const auto& [count, name] : found) {
+    if (names.size() < most) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace stepscope

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analyze/matmul_shapes.h"
-#include "efficiency/peaks.h"
+#include "stepscope/efficiency.h"
 
 namespace stepscope {
 namespace {
