@@ -181,6 +181,23 @@ void set_ranges(const Placement& placement, Column<OwnerId, IdRange<RowId>>& ran
   }
 }
 
+// Numbers collectives in the order of the GPU events that carry them, not of the file, so that the same recording gives
+// the same table in whatever order its events were written.
+void order_collectives(Trace& trace) {
+  if (trace.collectives.empty()) return;
+  Collectives ordered;
+  std::vector<CollectiveId> renumbered(trace.collectives.size());
+  auto take = [&](CollectiveId id) {
+    if (!renumbered[id.value].has_value()) renumbered[id.value] = ordered.push_back(trace.collectives.row(id));
+    return renumbered[id.value];
+  };
+  for (CollectiveId& id : trace.gpu_events.collective.raw()) {
+    if (id.has_value()) id = take(id);
+  }
+  for (const CollectiveId id : trace.collectives.ids().ids()) take(id);
+  trace.collectives = std::move(ordered);
+}
+
 }  // namespace
 
 Trace Builder::finish(unsigned threads) {
@@ -230,6 +247,7 @@ Trace Builder::finish(unsigned threads) {
   add_scatter_jobs<OtherEvents>(pieces, &Fragment::other_events, trace.other_events, nullptr, jobs);
   parallel_for(jobs.size(), threads, [&](std::size_t i) { jobs[i](); });
   pieces.clear();
+  order_collectives(trace);
 
   trace.info.event_count = trace.ops.size() + trace.spans.size() + trace.frames.size() + trace.calls.size() +
                            trace.gpu_events.size() + trace.gpu_spans.size() + trace.memory_events.size() +
