@@ -155,7 +155,7 @@ const char* Documents::read_top(const char* at) {
   if (behind != nullptr && (behind < end_ || at_file_end_)) {
     const char next = *skip_space(behind);
     if (next == ',' || next == '}' || next == '\0') {
-      take_document_field(key, value, document_->builder);
+      take_document_field(key, value, document_->builder, document_->carried);
       return behind;
     }
   }
@@ -307,6 +307,7 @@ Result<std::vector<Trace>> Documents::finish(std::uint64_t text_bytes, unsigned 
     info.text_bytes = closed_ends_[i] - document.begin;
     document.builder.notes().merge(file_notes_);
     Trace trace = document.builder.finish(threads);
+    trace.notes = join_notes(document.carried, trace.notes);
     if (trace.info.event_count > 0)
       traces.push_back(std::move(trace));
     else if (!first_error)

@@ -40,6 +40,7 @@ class Documents {
   struct Document {
     Builder builder;
     DeferredRows deferred;
+    Notes carried;                // of the recording that a file of ours was converted from
     std::uint64_t begin = 0;      // byte of the file
     std::uint64_t row_count = 0;  // events that became rows, or wait to
     std::uint64_t metadata_count = 0;

@@ -55,7 +55,8 @@ void RowWriter::write_gpu_event(const Event& event, EventTime time, GpuEventKind
   GpuEvents::Row row;
   row.start_ns = time.start_ns;
   row.end_ns = time.end_ns;
-  row.fault = time.is_bad ? TimeFault::kBadDuration : TimeFault::kNone;
+  const bool was_bad = event.args[Arg::kFault].text() == "bad_duration";
+  row.fault = time.is_bad || was_bad ? TimeFault::kBadDuration : TimeFault::kNone;
   row.stream = stream_of(event);
   row.device = fragment_.streams.device[row.stream];
   row.name = intern(event.fields[Field::kName]);
@@ -89,8 +90,7 @@ CollectiveId RowWriter::write_collective(const Event& event) {
   row.out_count = integer_of(event.args[Arg::kOutCount]);
   row.group_size = integer_of(event.args[Arg::kGroupSize]);
   row.group_name = intern(event.args[Arg::kGroupName]);
-  const Token ranks = event.args[Arg::kGroupRanks];  // a list, or a list in quotes
-  row.group_ranks = ranks.is_string() ? intern(ranks) : intern_raw(ranks);
+  row.group_ranks = intern_list(event.args[Arg::kGroupRanks]);
   return fragment_.collectives.push_back(row);
 }
 
@@ -100,7 +100,8 @@ void RowWriter::write_gpu_span(const Event& event, EventTime time) {
   row.end_ns = time.end_ns;
   row.stream = stream_of(event);
   row.device = fragment_.streams.device[row.stream];
-  row.category = intern(event.fields[Field::kCategory]);
+  row.category =
+      intern(event.args.has(Arg::kSpanCategory) ? event.args[Arg::kSpanCategory] : event.fields[Field::kCategory]);
   row.name = intern(event.fields[Field::kName]);
   row.correlation = integer_of(event.args[Arg::kCorrelation]);
   row.external_id = integer_of(event.args[Arg::kExternalId]);

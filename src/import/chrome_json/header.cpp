@@ -1,6 +1,10 @@
 // A row a key. Flags are written as 0 and 1 by PyTorch and as true and false by others.
 #include "import/chrome_json/header.h"
 
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "import/chrome_json/decimal.h"
 #include "import/chrome_json/escapes.h"
 #include "import/chrome_json/event_reader.h"
@@ -66,14 +70,100 @@ void take_distributed(Token object, TraceInfo& info) {
   });
 }
 
+// [first, second]
+std::pair<Token, Token> pair_of(Token list) {
+  std::pair<Token, Token> pair;
+  if (list.kind != TokenKind::kContainer) return pair;
+  std::size_t count = 0;
+  for_each_element(list.text(), [&](Token element) {
+    if (count == 0) pair.first = element;
+    if (count == 1) pair.second = element;
+    ++count;
+  });
+  return pair;
+}
+
+std::optional<NoteKind> note_kind_of(std::string_view name) {
+  for (unsigned i = 0; i <= static_cast<unsigned>(NoteKind::kTrailingText); ++i) {
+    if (note_kind_name(static_cast<NoteKind>(i)) == name) return static_cast<NoteKind>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<NoteSeverity> note_severity_of(std::string_view name) {
+  for (unsigned i = 0; i <= static_cast<unsigned>(NoteSeverity::kUnsound); ++i) {
+    if (note_severity_name(static_cast<NoteSeverity>(i)) == name) return static_cast<NoteSeverity>(i);
+  }
+  return std::nullopt;
+}
+
+// Kinds and severities of a later version are unknown here; nothing can be said about them.
+void take_note(Token object, Notes& carried) {
+  if (object.kind != TokenKind::kContainer) return;
+  std::optional<NoteKind> kind;
+  std::optional<NoteSeverity> severity;
+  std::int64_t count = 0;
+  std::int64_t offset = 0;
+  std::string example;
+  for_each_member(object.text(), [&](std::string_view key, Token value) {
+    if (key == "kind")
+      kind = note_kind_of(value.text());
+    else if (key == "severity")
+      severity = note_severity_of(value.text());
+    else if (key == "count")
+      count = integer_of(value).value_or(0);
+    else if (key == "first_offset")
+      offset = integer_of(value).value_or(0);
+    else if (key == "example")
+      example = text_of(value);
+  });
+  if (!kind || !severity || count <= 0) return;
+  carried.add(*kind, *severity, static_cast<std::uint64_t>(offset), example, static_cast<std::uint64_t>(count));
+}
+
+// The object that our own writer adds (docs/formats/chrome-trace.md): rows of threads and streams in their order, and
+// notes.
+void take_own(Token object, Builder& builder, Notes& carried) {
+  if (object.kind != TokenKind::kContainer) return;
+  Fragment places;
+  for_each_member(object.text(), [&](std::string_view key, Token list) {
+    if (list.kind != TokenKind::kContainer) return;
+    for_each_element(list.text(), [&](Token element) {
+      if (key == "notes") return take_note(element, carried);
+      const auto [owner, row] = pair_of(element);
+      if (row.kind == TokenKind::kMissing) return;
+      if (key == "threads") places.thread(text_of(owner), text_of(row));
+      if (key == "streams") places.stream(integer_of(owner).value_or(-1), text_of(row));
+    });
+  });
+  builder.add(std::move(places));
+}
+
 }  // namespace
 
-void take_document_field(std::string_view key, Token value, Builder& builder) {
+Notes join_notes(const Notes& carried, const Notes& found) {
+  Notes joined;
+  joined.merge(carried);
+  for (const Note& note : found.all()) {
+    std::uint64_t known = 0;
+    for (const Note& other : carried.all()) {
+      if (other.kind == note.kind && other.severity == note.severity) known = other.count;
+    }
+    // Behind everything, so that the source's place and example stay.
+    const std::uint64_t offset = known > 0 ? std::numeric_limits<std::uint64_t>::max() : note.first_offset;
+    if (note.count > known) joined.add(note.kind, note.severity, offset, note.example, note.count - known);
+  }
+  return joined;
+}
+
+void take_document_field(std::string_view key, Token value, Builder& builder, Notes& carried) {
   TraceInfo& info = builder.info();
   if (key == "deviceProperties")
     take_devices(value, builder);
   else if (key == "distributedInfo")
     take_distributed(value, info);
+  else if (key == "stepscope")
+    take_own(value, builder, carried);
   else if (key == "baseTimeNanoseconds")
     info.base_ns = integer_of(value).value_or(0);
   else if (key == "traceName")

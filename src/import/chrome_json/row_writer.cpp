@@ -70,7 +70,8 @@ StringId RowWriter::intern_text(std::string_view text) {
 
 StringId RowWriter::intern(Token token) { return intern_text(text_of(token)); }
 
-StringId RowWriter::intern_raw(Token token) {
+StringId RowWriter::intern_list(Token token) {
+  if (token.is_string()) return intern(token);
   return token.kind == TokenKind::kContainer ? fragment_.strings.intern(token.text()) : StringId{};
 }
 
@@ -220,9 +221,9 @@ void RowWriter::write_op(const Event& event, EventTime time) {
     const MaybeInt forward = integer_of(event.args[Arg::kForwardThread]);
     if (forward.value_or(0) > 0) row.forward_thread = forward;
   }
-  if (event.args.has(Arg::kInputDims)) row.shapes = intern_raw(event.args[Arg::kInputDims]);
-  if (event.args.has(Arg::kInputTypes)) row.types = intern_raw(event.args[Arg::kInputTypes]);
-  if (event.args.has(Arg::kConcreteInputs)) row.concrete_inputs = intern_raw(event.args[Arg::kConcreteInputs]);
+  if (event.args.has(Arg::kInputDims)) row.shapes = intern_list(event.args[Arg::kInputDims]);
+  if (event.args.has(Arg::kInputTypes)) row.types = intern_list(event.args[Arg::kInputTypes]);
+  if (event.args.has(Arg::kConcreteInputs)) row.concrete_inputs = intern_list(event.args[Arg::kConcreteInputs]);
   if (event.args.has(Arg::kCallStack)) row.call_stack = intern(event.args[Arg::kCallStack]);
   row.file_order = file_order_;
   fragment_.ops.push_back(row);

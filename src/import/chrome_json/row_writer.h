@@ -92,7 +92,8 @@ class RowWriter {
   std::optional<TimeNs> time_of(const Event& event);
   StreamId stream_of(const Event& event);
   StringId intern_text(std::string_view text);
-  StringId intern_raw(Token token);
+  // The text of a list, which may stand in quotes; empty for anything else.
+  StringId intern_list(Token token);
   std::string_view decode(std::string_view text);
 
   BlockRows& rows_;

@@ -51,6 +51,8 @@ enum class Arg : std::uint8_t {
   kKernelDetails,
   kMemcpyDetails,
   kMemsetDetails,
+  kSpanCategory,  // of our own files, as is the next
+  kFault,
   kCount
 };
 
