@@ -1,17 +1,17 @@
 // A trace as PyTorch's Chrome trace JSON: opens in Perfetto, chrome://tracing, HTA and torch-tb-profiler.
+//
+// Our importer reads it back as the same trace, every column and note of it (tests/export). What a trace has is written
+// and nothing else: rows of Flows are its arrows, so whoever builds a trace and wants arrows from launches to kernels
+// adds them. docs/formats/chrome-trace.md has the keys.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "export/text_sink.h"
 #include "trace/trace.h"
 
 namespace stepscope {
-
-// Takes the text in pieces, in order; an error stops the writing and is handed through.
-using TextSink = std::function<Status(std::string_view piece)>;
 
 // The whole document to `sink`, in pieces of about 1 MiB: memory does not follow the trace.
 [[nodiscard]] Status write_chrome_trace(const Trace& trace, const TextSink& sink);

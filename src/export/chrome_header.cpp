@@ -1,0 +1,156 @@
+// What stands before the events.
+//
+// Beside PyTorch's keys there is one of ours, `stepscope`, which other readers ignore. It has what PyTorch's keys
+// cannot say: the order in which rows of threads and streams are numbered, and the notes of the recording. A file that
+// was damaged when it was read stays marked as read in part after it was converted.
+#include "export/chrome_parts.h"
+#include "export/json_text.h"
+
+namespace stepscope {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string json;
+  append_json_string(text, json);
+  return json;
+}
+
+void put_key_if(bool is_set, const char* key, TextBuffer& out) {
+  if (!is_set) return;
+  out.put("  \"");
+  out.put(std::string_view(key));
+  out.put("\": 1,\n");
+}
+
+void put_number_if(const std::optional<std::int64_t>& number, const char* key, TextBuffer& out) {
+  if (!number) return;
+  out.put("  \"");
+  out.put(std::string_view(key));
+  out.put("\": ");
+  out.put_integer(*number);
+  out.put(",\n");
+}
+
+void put_devices(ChromeText& text) {
+  const Devices& devices = text.trace.devices;
+  TextBuffer& out = text.out;
+  out.put("  \"deviceProperties\": [");
+  for (const DeviceId id : devices.ids().ids()) {
+    out.put(id.value == 0 ? std::string_view("\n    {") : std::string_view(",\n    {"));
+    out.put("\"id\": ");
+    out.put_integer(devices.number[id]);
+    if (!devices.name[id].empty()) {
+      out.put(", \"name\": ");
+      text.strings.put_quoted(devices.name[id]);
+    }
+    auto put = [&](std::string_view key, MaybeInt number) {
+      if (!number.has_value()) return;
+      out.put(key);
+      out.put_integer(number.value());
+    };
+    put(", \"totalGlobalMem\": ", devices.memory_bytes[id]);
+    put(", \"computeMajor\": ", devices.compute_major[id]);
+    put(", \"computeMinor\": ", devices.compute_minor[id]);
+    put(", \"numSms\": ", devices.sm_count[id]);
+    out.put('}');
+  }
+  out.put("\n  ],\n");
+}
+
+void put_distributed(const TraceInfo& info, TextBuffer& out) {
+  if (!info.rank && !info.world_size && info.backend.empty()) return;
+  out.put("  \"distributedInfo\": {");
+  std::string_view separator;
+  auto put = [&](std::string_view key, const std::string& json) {
+    out.put(separator);
+    out.put(key);
+    out.put(json);
+    separator = ", ";
+  };
+  if (!info.backend.empty()) put("\"backend\": ", quoted(info.backend));
+  if (info.rank) put("\"rank\": ", std::to_string(*info.rank));
+  if (info.world_size) put("\"world_size\": ", std::to_string(*info.world_size));
+  out.put("},\n");
+}
+
+void put_notes(const Notes& notes, TextBuffer& out) {
+  out.put("    \"notes\": [");
+  bool is_first = true;
+  for (const Note& note : notes.all()) {
+    out.put(is_first ? std::string_view("\n      ") : std::string_view(",\n      "));
+    is_first = false;
+    out.put("{\"kind\": ");
+    out.put(quoted(note_kind_name(note.kind)));
+    out.put(", \"severity\": ");
+    out.put(quoted(note_severity_name(note.severity)));
+    out.put(", \"count\": ");
+    out.put_integer(static_cast<std::int64_t>(note.count));
+    out.put(", \"first_offset\": ");
+    out.put_integer(static_cast<std::int64_t>(note.first_offset));
+    out.put(", \"example\": ");
+    out.put(quoted(note.example));
+    out.put('}');
+  }
+  out.put("]");
+}
+
+void put_own(ChromeText& text) {
+  const Trace& trace = text.trace;
+  TextBuffer& out = text.out;
+  out.put("  \"stepscope\": {\n    \"threads\": [");
+  for (const ThreadId id : trace.threads.ids().ids()) {
+    if (id.value > 0) out.put(", ");
+    out.put('[');
+    text.strings.put_quoted(trace.processes.key[trace.threads.process[id]]);
+    out.put(", ");
+    text.strings.put_quoted(trace.threads.key[id]);
+    out.put(']');
+  }
+  out.put("],\n    \"streams\": [");
+  for (const StreamId id : trace.streams.ids().ids()) {
+    if (id.value > 0) out.put(", ");
+    out.put('[');
+    out.put_integer(trace.devices.number[trace.streams.device[id]]);
+    out.put(", ");
+    text.strings.put_quoted(trace.streams.key[id]);
+    out.put(']');
+  }
+  out.put("],\n");
+  put_notes(trace.notes, out);
+  out.put("\n  },\n");
+}
+
+}  // namespace
+
+void write_chrome_header(ChromeText& text) {
+  const TraceInfo& info = text.trace.info;
+  TextBuffer& out = text.out;
+  out.put("{\n  \"schemaVersion\": 1,\n");
+  put_devices(text);
+  put_distributed(info, out);
+  put_number_if(info.cuda_driver_version, "cuda_driver_version", out);
+  put_number_if(info.cuda_runtime_version, "cuda_runtime_version", out);
+  put_number_if(info.cupti_version, "cupti_version", out);
+  put_key_if(info.record_shapes, "record_shapes", out);
+  put_key_if(info.profile_memory, "profile_memory", out);
+  put_key_if(info.with_stack, "with_stack", out);
+  put_key_if(info.with_flops, "with_flops", out);
+  put_key_if(info.with_modules, "with_modules", out);
+  if (!info.host_name.empty()) {
+    out.put("  \"host_name\": ");
+    out.put(quoted(info.host_name));
+    out.put(",\n");
+  }
+  put_own(text);
+  out.put("  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ");
+  out.put_integer(info.base_ns);
+  out.put(",\n  \"traceEvents\": [");
+}
+
+void write_chrome_footer(ChromeText& text) {
+  text.out.put("\n  ],\n  \"traceName\": ");
+  text.out.put(quoted(text.trace.info.trace_name));
+  text.out.put("\n}\n");
+}
+
+}  // namespace stepscope
