@@ -43,7 +43,9 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("WHAT")
       ->check(one_of({"name", "shape", "stack", "module"}));
   app.add_option("--sort", request.sort, "column to sort by, descending; none: as recorded")->type_name("KEY");
-  app.add_option("--limit", request.limit, "rows to show (text: 30; CSV and JSON: all)")->type_name("N");
+  app.add_option("--limit", request.limit, "rows to show (text: 30; CSV and JSON: all)")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
   app.add_option("--stack-depth", request.stack_depth, "frames that make a stack, with --by stack (5)")
       ->type_name("N")
       ->check(whole_number(1, 1000));

@@ -1,8 +1,13 @@
 // Options are declared once, so that they read the same in every command.
 #include "cli/options.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "report/numbers.h"
 #include "report/text.h"
 
 namespace stepscope {
@@ -24,18 +29,30 @@ std::string hint_for(const CLI::App& app, const Arguments& arguments) {
   return "";
 }
 
+// Numbers that a file may give to a device or rank. CLI11 by itself turns what does not fit into the largest that does.
+CLI::Validator any_number() { return whole_number(0, std::numeric_limits<std::int32_t>::max()); }
+
 }  // namespace
 
 void add_file_option(CLI::App& app, std::string& file) {
   app.add_option("FILE", file, "trace (.json, .json.gz); - is standard input")->required()->type_name("");
 }
 
-CLI::Validator whole_number(std::size_t least, std::size_t most) { return CLI::Range(least, most).description(""); }
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && at == end && value >= least && value <= most) return "";
+    return fmt::format("must be a whole number from {} to {}, not {}", show_count(least), show_count(most), text);
+  };
+  return CLI::Validator(check, "");
+}
 
 CLI::Validator one_of(const std::vector<std::string>& words) { return CLI::IsMember(words).description(""); }
 
 void add_rank_and_threads(CLI::App& app, TraceOptions& options) {
-  app.add_option("--rank", options.rank, "only the recording of this rank")->type_name("N");
+  app.add_option("--rank", options.rank, "only the recording of this rank")->type_name("N")->check(any_number());
   app.add_option("--threads", options.threads, "threads for reading; the result is the same")
       ->type_name("N")
       ->check(whole_number(1, 1024));
@@ -46,7 +63,9 @@ void add_trace_options(CLI::App& app, TraceOptions& options) {
   app.add_option("--window", options.window, "steps: the whole steps (default); all: the whole file")
       ->type_name("WHICH")
       ->check(one_of({"steps", "all"}));
-  app.add_option("--device", options.device, "device to report on; else the one that worked most")->type_name("N");
+  app.add_option("--device", options.device, "device to report on; else the one that worked most")
+      ->type_name("N")
+      ->check(any_number());
   add_rank_and_threads(app, options);
 }
 

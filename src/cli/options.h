@@ -33,7 +33,7 @@ void add_rank_and_threads(CLI::App& app, TraceOptions& options);
 void add_style_options(CLI::App& app, StyleOptions& options);
 
 // Checks that leave the help short: the option's own text says what is allowed.
-[[nodiscard]] CLI::Validator whole_number(std::size_t least, std::size_t most);
+[[nodiscard]] CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 [[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 
 // Missing: go on. Else the exit status: help was printed, or the usage was wrong and said so.

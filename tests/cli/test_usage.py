@@ -46,6 +46,18 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.out, "")
                 self.assertTrue(done.err.startswith("stepscope: "), done.err)
 
+    def test_a_wrong_number_is_answered_with_what_is_allowed(self):
+        for option, values in (("--device", ("99999999999999999999", "-1", "1.5", "abc", "0x1", "")), ("--rank", ("1e3", "2147483648")),
+                               ("--top", ("99999999999999999999", "ten")), ("--threads", ("0", "1.0")), ("--finding", ("-1",))):
+            for value in values:
+                with self.subTest(option=option, value=value):
+                    done = run("report", GOOD, f"{option}={value}")
+                    self.assertEqual(done.status, USAGE)
+                    self.assertIn(option, done.err)
+                    if value:
+                        self.assertRegex(done.err, r"must be a whole number from \d+ to [\d,]+, not " + value)
+        self.assertEqual(run("ops", GOOD, "--limit=-3").status, USAGE)
+
     def test_a_slip_is_answered_with_the_right_word(self):
         self.assertIn("--json", run("report", GOOD, "--jsn").err)
         self.assertIn("self_cpu_time_total", run("ops", GOOD, "--sort", "self_cpu_time").err)
