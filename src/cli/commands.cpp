@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
+#include "report/json.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -51,11 +53,7 @@ int complain_unknown(const std::string& name, Console& console) {
   return kExitUsage;
 }
 
-}  // namespace
-
-std::span<const Command> commands() { return kCommands; }
-
-int run_program(const Arguments& arguments, Console& console) {
+int dispatch(const Arguments& arguments, Console& console) {
   if (arguments.empty()) {
     console.remark(program_help());
     return kExitUsage;
@@ -70,6 +68,32 @@ int run_program(const Arguments& arguments, Console& console) {
   const auto at = std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& c) { return c.name == first; });
   if (at == kCommands.end()) return complain_unknown(first, console);
   return at->run(Arguments(arguments.begin() + 1, arguments.end()), console);
+}
+
+// Whoever reads the output with a program gets a document however the command ended, unless stdout itself is broken.
+void print_failure(const Arguments& arguments, Console& console) {
+  if (!wants_json(arguments) || Console::has_written() || !console.last_error()) return;
+  const Error& error = *console.last_error();
+  (void)console.write(write_json(UnusableFile{error.file, error}));
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+bool wants_json(const Arguments& arguments) {
+  return std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+}
+
+int run_program(const Arguments& arguments, Console& console) {
+  int exit_code = kExitUnusable;
+  try {
+    exit_code = dispatch(arguments, console);
+  } catch (const std::exception& error) {
+    console.complain(Error{ErrorCode::kIo, std::string("internal error: ") + error.what(), {}});
+  }
+  print_failure(arguments, console);
+  return exit_code;
 }
 
 }  // namespace stepscope

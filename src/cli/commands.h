@@ -25,7 +25,11 @@ int run_ops(const Arguments& arguments, Console& console);
 int run_stacks(const Arguments& arguments, Console& console);
 int run_steps(const Arguments& arguments, Console& console);
 
-// The program: finds the command and runs it; --help and --version of the program itself.
+// The program: finds the command and runs it; --help and --version of the program itself. With --json a command that
+// fails before it printed anything ends with a document that says so.
 int run_program(const Arguments& arguments, Console& console);
+
+// Was --json asked for, by whatever command?
+[[nodiscard]] bool wants_json(const Arguments& arguments);
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t kDefaultWidth = 80;
 constexpr std::size_t kLeastWidth = 60;  // the tables need so much; a narrower terminal wraps by itself
 constexpr std::size_t kMostWidth = 120;  // longer lines are hard to read
+
+std::atomic<bool> stdout_was_used{false};
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -57,13 +60,23 @@ bool locale_is_utf8() {
 }  // namespace
 
 bool Console::write(std::string_view text) {
+  stdout_was_used = true;
   if (write_all(STDOUT_FILENO, text)) return true;
   const int error = errno;
   if (error != EPIPE) complain(std::string("cannot write to standard output: ") + std::strerror(error));
   return false;
 }
 
-void Console::complain(std::string_view message) { remark("stepscope: " + std::string(message)); }
+bool Console::has_written() { return stdout_was_used; }
+
+void Console::complain(std::string_view message) {
+  complain(Error{ErrorCode::kInvalidArgument, std::string(message), {}});
+}
+
+void Console::complain(const Error& error) {
+  last_error_ = error;
+  remark("stepscope: " + error.to_string());
+}
 
 void Console::remark(std::string_view message) {
   std::string text;

@@ -21,14 +21,22 @@ class Console {
  public:
   // False: the reader is gone or the disk is full; said on stderr unless the reader just closed its pipe.
   [[nodiscard]] bool write(std::string_view text);
+  // Was anything written, or tried to be? Of the process: it has one standard output.
+  [[nodiscard]] static bool has_written();
   // "stepscope: MESSAGE" on stderr, safe for any name in it.
   void complain(std::string_view message);
+  void complain(const Error& error);
+  // What was complained about last, for the document that a failing command prints.
+  [[nodiscard]] const std::optional<Error>& last_error() const { return last_error_; }
   // For messages that are no errors.
   void remark(std::string_view message);
 
   // `colour` is auto, always or never. `width`: given by the user.
   [[nodiscard]] static Style style(std::string_view colour, std::optional<std::size_t> width);
   [[nodiscard]] static bool stderr_is_terminal();
+
+ private:
+  std::optional<Error> last_error_;
 };
 
 }  // namespace stepscope

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <csignal>
-#include <exception>
 #include <new>
 
 #include "cli/commands.h"
+#include "report/json.h"
 
 namespace {
 
@@ -19,13 +19,25 @@ void hold_standard_streams() {
   }
 }
 
-// Memory may run out in any thread, where no catch of main() would see it. Nothing is freed or allocated on the way
-// out.
+constexpr char kOutOfMemory[] = "out of memory";
+
+// What a program that reads our JSON gets then, made while there is memory; empty when it asked for none.
+std::string& out_of_memory_document() {
+  static std::string document;
+  return document;
+}
+
+// Memory may run out in any thread, where no catch would see it. Nothing is freed or allocated on the way out.
 [[noreturn]] void leave_without_memory() {
   static std::atomic_flag is_said = ATOMIC_FLAG_INIT;
   while (is_said.test_and_set()) ::pause();  // another thread is leaving
-  constexpr char kMessage[] = "stepscope: out of memory\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  for (const std::string_view text : {"stepscope: ", kOutOfMemory, "\n"}) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+  if (!stepscope::Console::has_written()) {
+    const std::string& document = out_of_memory_document();
+    [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, document.data(), document.size());
+  }
   ::_exit(stepscope::kExitUnusable);
 }
 
@@ -36,11 +48,11 @@ int main(int argc, char** argv) {
   (void)std::set_new_handler(leave_without_memory);
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
   (void)std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow further
-  stepscope::Console console;
-  try {
-    return stepscope::run_program(stepscope::Arguments(argv + (argc > 0 ? 1 : 0), argv + argc), console);
-  } catch (const std::exception& error) {
-    console.complain(std::string("internal error: ") + error.what());
+  const stepscope::Arguments arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (stepscope::wants_json(arguments)) {
+    out_of_memory_document() =
+        stepscope::write_json(stepscope::UnusableFile{"", {stepscope::ErrorCode::kIo, kOutOfMemory, {}}});
   }
-  return stepscope::kExitUnusable;
+  stepscope::Console console;
+  return stepscope::run_program(arguments, console);
 }

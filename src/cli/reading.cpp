@@ -134,7 +134,7 @@ int exit_code_of(const Trace& trace) { return trace.notes.lost_anything() ? kExi
 OneTrace read_one_trace(const std::string& path, const TraceOptions& options, Console& console) {
   auto read = read_file(path, options.threads);
   if (!read) {
-    console.complain(read.error().to_string());
+    console.complain(read.error());
     return {std::nullopt, kExitUnusable};
   }
   std::vector<Trace>& traces = *read;
@@ -144,8 +144,9 @@ OneTrace read_one_trace(const std::string& path, const TraceOptions& options, Co
   }
   if (chosen == traces.end()) {
     const auto ranks = ranks_of(traces);
-    console.complain(fmt::format("{}: no rank {}; {}", path, options.rank.value_or(0),
-                                 ranks.empty() ? "the file names none" : "it has: " + list_numbers(ranks)));
+    const std::string present = ranks.empty() ? "the file names none" : "it has: " + list_numbers(ranks);
+    console.complain(
+        Error{ErrorCode::kInvalidArgument, fmt::format("no rank {}; {}", options.rank.value_or(0), present), path});
     return {std::nullopt, kExitUsage};
   }
   if (traces.size() > 1 && !options.rank) {
@@ -154,7 +155,7 @@ OneTrace read_one_trace(const std::string& path, const TraceOptions& options, Co
   }
   const std::string wrong = check_asked(*chosen, options);
   if (!wrong.empty()) {
-    console.complain(path + ": " + wrong);
+    console.complain(Error{ErrorCode::kInvalidArgument, wrong, path});
     return {std::nullopt, kExitUsage};
   }
   OneTrace one;

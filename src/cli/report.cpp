@@ -176,7 +176,7 @@ int print(const std::string& text, int exit_code, Console& console) {
 }
 
 int print_unusable(const UnusableFile& file, bool json, Console& console) {
-  console.complain(file.error.to_string());
+  console.complain(file.error);
   return json ? print(write_json(file), kExitUnusable, console) : kExitUnusable;
 }
 
@@ -188,7 +188,7 @@ int print_one(const Report& report, const Request& request, const Style& style, 
 }
 
 int print_all(const RankReports& ranks, const Request& request, const Style& style, Console& console) {
-  for (const UnusableFile& file : ranks.unusable) console.complain(file.error.to_string());
+  for (const UnusableFile& file : ranks.unusable) console.complain(file.error);
   const std::string text = request.json ? write_json(ranks) : write_terminal(ranks, style);
   return print(text, exit_code_of(ranks.status), console);
 }

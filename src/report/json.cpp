@@ -80,7 +80,7 @@ std::string_view error_code_name(ErrorCode code) {
 
 Json unusable_json(const UnusableFile& file) {
   Json out = head_json(ReportStatus::kUnusable);
-  out["source"] = {{"path", file.path}};
+  out["source"] = {{"path", file.path.empty() ? Json(nullptr) : Json(file.path)}};
   out["error"] = {{"code", error_code_name(file.error.code)},
                   {"message", file.error.message},
                   {"byte_offset", json_or_null(file.error.byte_offset)}};

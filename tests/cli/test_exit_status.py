@@ -75,6 +75,24 @@ class ExitStatus(unittest.TestCase):
                 self.assertEqual(run(command, "cases/A25_zero_bytes.json").status, UNUSABLE)
                 self.assertEqual(run(command).status, USAGE)
 
+    def test_every_failure_leaves_a_document(self):
+        for status, arguments in ((USAGE, ["report"]), (USAGE, ["report", "cases/A00_good.json", "--device", "9"]),
+                                  (USAGE, ["report", "cases/A00_good.json", "--finding", "99"]), (USAGE, ["bogus"]),
+                                  (USAGE, ["report", "cases/A00_good.json", "--rank", "3"]),
+                                  (USAGE, ["ops", "cases/A00_good.json", "--sort", "nothing"]),
+                                  (UNUSABLE, ["report", "no/such/file.json"]), (UNUSABLE, ["report", "."]),
+                                  (UNUSABLE, ["ops", "no/such/file.json"]), (UNUSABLE, ["steps", "cases/A25_zero_bytes.json"])):
+            with self.subTest(arguments):
+                done = run(*arguments, "--json")
+                self.assertEqual(done.status, status)
+                document = done.json()
+                self.assertEqual(document["status"], "unusable")
+                self.assertEqual(document["schema_version"], 1)
+                if status == USAGE:
+                    self.assertEqual(document["error"]["code"], "invalid_argument")
+                self.assertIn(document["error"]["message"].split("\n")[0], done.err)
+                self.assertEqual(run(*arguments).out, "", "without --json stdout stays empty")
+
     def test_standard_input(self):
         text = (DATA / "cases" / "A00_good.json").read_bytes()
         done = run("report", "-", "--json", stdin=text)

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import termios
 import fcntl
+import json
 import time
 import unittest
 
@@ -87,7 +88,7 @@ class Streams(unittest.TestCase):
     def test_too_little_memory_is_said(self):
         def run_within(mebibytes, *arguments):
             limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
-            return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, check=False, timeout=60, preexec_fn=limit)
         if run_within(1024, "--version").returncode != COMPLETE:
             self.skipTest("a sanitizer reserves more address space than the limit")
@@ -96,6 +97,12 @@ class Streams(unittest.TestCase):
                 done = run_within(mebibytes, "report", LOADER)
                 self.assertEqual(done.returncode, UNUSABLE)
                 self.assertRegex(done.stderr, b"^stepscope: (out of memory|internal error: [^\n]*)\n$")
+                self.assertEqual(done.stdout, b"")
+                as_json = run_within(mebibytes, "report", LOADER, "--json")
+                self.assertEqual(as_json.returncode, UNUSABLE)
+                document = json.loads(as_json.stdout)
+                self.assertEqual(document["status"], "unusable")
+                self.assertRegex(document["error"]["message"], "^(out of memory|internal error: .*)$")
         # The stacks of so many threads do not fit: some cannot be started.
         self.assertIn(run_within(1024, "report", LOADER, "--threads", "1024").returncode, (COMPLETE, UNUSABLE))
 
