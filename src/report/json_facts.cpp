@@ -35,8 +35,10 @@ Json idle_details_json(const std::vector<IdleDetail>& details) {
   return out;
 }
 
-Json device_json(const DeviceReport& device, bool sound) {
+// `idle_withheld`: why idle time has no causes; empty when it has.
+Json device_json(const DeviceReport& device, bool sound, std::string_view idle_withheld) {
   const DeviceBusy& busy = device.busy;
+  const bool has_causes = sound && idle_withheld.empty();
   return {{"device", device.number},
           {"name", device.name.empty() ? Json(nullptr) : Json(device.name)},
           {"is_main", device.is_main},
@@ -45,10 +47,11 @@ Json device_json(const DeviceReport& device, bool sound) {
           {"gpu_busy_raw_ns", busy.gpu_busy_raw_ns},
           {"idle_ns", if_sound(sound, busy.idle_ns)},
           {"gpu_sum_ns", busy.gpu_sum_ns},
-          {"idle_by_cause_ns", if_sound(sound, by_cause_json(device.idle_blame_ns))},
-          {"idle_by_cause_edges_ns", if_sound(sound, by_cause_json(device.idle_edges_ns))},
-          {"idle_details", if_sound(sound, idle_details_json(device.idle_details))},
-          {"idle_drained_by_wait_ns", if_sound(sound, device.drained_by_wait_ns)},
+          {"idle_cause_withheld", idle_withheld.empty() ? Json(nullptr) : Json(idle_withheld)},
+          {"idle_by_cause_ns", if_sound(has_causes, by_cause_json(device.idle_blame_ns))},
+          {"idle_by_cause_edges_ns", if_sound(has_causes, by_cause_json(device.idle_edges_ns))},
+          {"idle_details", if_sound(has_causes, idle_details_json(device.idle_details))},
+          {"idle_drained_by_wait_ns", if_sound(has_causes, device.drained_by_wait_ns)},
           {"busy_by_kind_ns", by_kind_json(busy.busy_by_kind_ns)},
           {"event_count_by_kind", by_kind_json(busy.count_by_kind)},
           {"tensor_core_ns", busy.tensor_core_ns},
@@ -146,7 +149,10 @@ Json steps_json(const Report& report) {
 
 Json devices_json(const Report& report) {
   Json out = Json::array();
-  for (const DeviceReport& device : report.devices) out.push_back(device_json(device, report.has_headline()));
+  const std::string_view idle_withheld = report.was_launch_blocking() ? kLaunchesBlocked : "";
+  for (const DeviceReport& device : report.devices) {
+    out.push_back(device_json(device, report.has_headline(), idle_withheld));
+  }
   return out;
 }
 

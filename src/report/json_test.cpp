@@ -51,6 +51,18 @@ TEST(Json, WithheldHeadlinesAreNullAndTheRestStays) {
   EXPECT_EQ(out["devices"][0]["gpu_busy_raw_ns"], 120'000'000);
 }
 
+TEST(Json, BlockingLaunchesLeaveIdleTimeWithoutCauses) {
+  Report report = sample_report();
+  report.findings[0].id = "launch-blocking";
+  const json device = json::parse(write_json(report))["devices"][0];
+  EXPECT_EQ(device["idle_cause_withheld"], "every launch waited for its kernel");
+  for (const char* key : {"idle_by_cause_ns", "idle_by_cause_edges_ns", "idle_details", "idle_drained_by_wait_ns"}) {
+    EXPECT_TRUE(device.contains(key) && device[key].is_null()) << key;
+  }
+  EXPECT_EQ(device["idle_ns"], 180'000'000);
+  EXPECT_TRUE(json::parse(write_json(sample_report()))["devices"][0]["idle_cause_withheld"].is_null());
+}
+
 TEST(Json, NothingMakesItInvalid) {
   Report report = sample_report();
   report.info.source = "bad \xff\xfe \"quoted\" \x01 name";
@@ -79,6 +91,9 @@ TEST(Json, AFileThatCannotBeReadStillGivesADocument) {
   EXPECT_EQ(out["status"], "unusable");
   EXPECT_EQ(out["error"]["code"], "empty");
   EXPECT_TRUE(out["error"]["byte_offset"].is_null());
+  const json no_path = json::parse(write_json(UnusableFile{"", {ErrorCode::kInvalidArgument, "wrong usage", ""}}));
+  EXPECT_TRUE(no_path["source"]["path"].is_null());
+  EXPECT_EQ(no_path["error"]["code"], "invalid_argument");
 }
 
 TEST(Json, RanksHaveOneListOfFindings) {

@@ -20,6 +20,9 @@ namespace stepscope {
 inline constexpr int kReportSchemaVersion = 1;
 inline constexpr const char* kStepscopeVersion = "0.1.0";
 
+// Why idle time then has no causes. See Report::was_launch_blocking.
+inline constexpr std::string_view kLaunchesBlocked = "every launch waited for its kernel";
+
 enum class ReportStatus : std::uint8_t {
   kComplete,  // read whole, or everything recovered
   kPartial,   // something was dropped, or a headline is withheld

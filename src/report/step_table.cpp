@@ -11,18 +11,22 @@
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
+#include "rules/rule_list.h"
 
 namespace stepscope {
 namespace {
 
 void add_gpu(const Facts& facts, std::size_t step, StepRow& row) {
   const DeviceBusy* busy = facts.main_busy();
-  const DeviceIdle* idle = facts.main_idle();
   if (busy != nullptr && step < busy->busy_by_step_ns.size()) {
     row.gpu_busy_ns = busy->busy_by_step_ns[step];
     row.idle_ns = row.duration_ns - *row.gpu_busy_ns;
     row.exposed_communication_ns = busy->exposed_communication_by_step_ns[step];
   }
+}
+
+void add_cause(const Facts& facts, std::size_t step, StepRow& row) {
+  const DeviceIdle* idle = facts.main_idle();
   if (idle == nullptr || step >= idle->blame_by_step_ns.size()) return;
   const IdleByCause& causes = idle->blame_by_step_ns[step];
   const auto most = std::max_element(causes.begin(), causes.end());
@@ -106,6 +110,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
                   steps.p10_ns,
                   steps.p90_ns,
                   facts.ledger.headline_withheld,
+                  find_launch_blocking(RuleInput{trace, facts}) ? kLaunchesBlocked : "",
                   {}};
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const Step& step = steps.steps[i];
@@ -117,6 +122,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
     row.host_lead_ns = step.gpu.end_ns - step.host.end_ns;
     row.gpu_event_count = step.gpu_event_count;
     add_gpu(facts, i, row);
+    if (table.idle_cause_withheld.empty()) add_cause(facts, i, row);
     add_memory(facts, trace, i, row);
     table.rows.push_back(row);
   }
@@ -137,6 +143,9 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
                  0);
   if (table.headline_withheld) {
     page.paragraph("Do not trust these times: " + clean_text(*table.headline_withheld), 0, Ink::kMagenta);
+  }
+  if (!table.idle_cause_withheld.empty()) {
+    page.paragraph(fmt::format("No causes of idle time: {}", table.idle_cause_withheld), 0, Ink::kMagenta);
   }
   add_head(page);
   for (const StepRow& row : table.rows) add_row(row, page);
@@ -184,15 +193,17 @@ std::string write_steps_json(const StepTable& table) {
                     {"allocated_peak_bytes", json_or_null(row.allocated_peak_bytes)},
                     {"reserved_peak_bytes", json_or_null(row.reserved_peak_bytes)}});
   }
-  const Json out = {{"schema_version", kReportSchemaVersion},
-                    {"source", table.source},
-                    {"source_detail", table.source_detail},
-                    {"headline_withheld", json_or_null(table.headline_withheld)},
-                    {"left_out", table.left_out},
-                    {"median_ns", json_or_null(table.median_ns)},
-                    {"p10_ns", json_or_null(table.p10_ns)},
-                    {"p90_ns", json_or_null(table.p90_ns)},
-                    {"rows", std::move(rows)}};
+  const Json out = {
+      {"schema_version", kReportSchemaVersion},
+      {"source", table.source},
+      {"source_detail", table.source_detail},
+      {"headline_withheld", json_or_null(table.headline_withheld)},
+      {"idle_cause_withheld", table.idle_cause_withheld.empty() ? Json(nullptr) : Json(table.idle_cause_withheld)},
+      {"left_out", table.left_out},
+      {"median_ns", json_or_null(table.median_ns)},
+      {"p10_ns", json_or_null(table.p10_ns)},
+      {"p90_ns", json_or_null(table.p90_ns)},
+      {"rows", std::move(rows)}};
   return out.dump(1, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
 }
 

@@ -31,6 +31,7 @@ struct StepTable {
   std::vector<std::int64_t> left_out;
   std::optional<DurationNs> median_ns, p10_ns, p90_ns;
   std::optional<std::string> headline_withheld;
+  std::string_view idle_cause_withheld;  // why no row names a cause; empty if they may
   std::vector<StepRow> rows;
 };
 

@@ -151,8 +151,7 @@ void add_step_bar(const Report& report, bool brief, Page& page) {
   page.add(line.add(length));
   add_parts("busy", busy.gpu_busy_ns / divisor, busy_parts(*device, divisor), format, brief, page);
   if (report.was_launch_blocking()) {
-    page.paragraph(fmt::format("idle {}: every launch waited for its kernel", format.number(busy.idle_ns / divisor)),
-                   kTextColumn);
+    page.paragraph(fmt::format("idle {}: {}", format.number(busy.idle_ns / divisor), kLaunchesBlocked), kTextColumn);
   } else {
     add_parts("idle", busy.idle_ns / divisor, idle_parts(*device, divisor), format, brief, page);
   }
