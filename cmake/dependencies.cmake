@@ -25,6 +25,7 @@ function(stepscope_find_library target header library)
 endfunction()
 stepscope_find_library(stepscope_robin_map tsl/robin_map.h "") # >= 1.2.1
 stepscope_find_library(stepscope_xxhash xxhash.h "")           # >= 0.8.1, used header-only
+stepscope_find_library(stepscope_zstd zstd.h libzstd.a)        # >= 1.5.4, static: the agent may need no library of its own
 
 if(STEPSCOPE_BUILD_PROGRAM)
   stepscope_find_package(simdjson 3.0.1)

@@ -5,7 +5,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(STEPSCOPE_LIBRARY_ROOMS base stats timing capture trace efficiency export session)
+set(STEPSCOPE_LIBRARY_ROOMS base stats timing wire capture trace efficiency export session)
 set(objects)
 foreach(room ${STEPSCOPE_LIBRARY_ROOMS})
   if(TARGET stepscope_${room})
@@ -25,7 +25,8 @@ set_target_properties(
 target_compile_features(stepscope_library PUBLIC cxx_std_20)
 target_include_directories(stepscope_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(stepscope_library PUBLIC Threads::Threads PRIVATE ZLIB::ZLIB ${CMAKE_DL_LIBS})
+target_link_libraries(stepscope_library PUBLIC Threads::Threads PRIVATE ZLIB::ZLIB ${CMAKE_DL_LIBS}
+                                                            $<BUILD_INTERFACE:stepscope_zstd>)
 stepscope_sanitize(stepscope_library)
 
 if(NOT STEPSCOPE_INSTALL)

@@ -1,0 +1,79 @@
+// The agent's parts and how they call each other. One process has one agent; all of it is noexcept at its edges: on any
+// failure a part disarms itself, says why in a remark, and the training goes on.
+//
+//   hooks (torch_hook, nvtx, cupti callbacks)  --emit_event-->  rings  --drain-->  worker  -->  CaptureFile
+//   CUPTI buffers ---------------------------------------------------------------^
+//   step marks of hooks  -->  controller (schedule, control socket, signal)  -->  open / close a window
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "capture/agent_options.h"
+#include "capture/capture_file.h"
+#include "capture/names.h"
+
+namespace stepscope::agent {
+
+// ---- python_frames.cpp: the calling thread's Python stack.
+// ------------------------------------------------------------- Finds the interpreter of this process (none: false, and
+// python_stack_now() stays 0 at the cost of one load). Proves the frame layout of this version on a frame of its own,
+// or refuses with a remark.
+bool attach_python() noexcept;
+// Number of the calling thread's stack in the process-wide table; 0: no Python, no thread state, or stacks are off.
+// Walks raw frames without the GIL's help and without references; remembers (code, instruction) and copies names and
+// line tables of code objects the first time they are seen.
+[[nodiscard]] std::uint32_t python_stack_now() noexcept;
+// Stack of another thread of this process, for the sampler; 0 when it cannot be had safely.
+[[nodiscard]] std::uint32_t python_stack_of(std::int64_t thread_id) noexcept;
+// Worker: writes the definitions that `stack` needs into `file` and gives its number there.
+[[nodiscard]] WireStack write_python_stack(CaptureFile& file, std::uint32_t stack);
+[[nodiscard]] std::string python_version() noexcept;  // "3.12.3"; empty without Python
+
+// ---- torch_hook.cpp: operators by PyTorch's record-function callbacks.
+// -------------------------------------------------
+enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kFull };
+// Looks for libtorch_cpu.so among the loaded objects, finds the symbols, proves them with one operator. False: no torch
+// yet (may be called again) or refused (a remark says why).
+bool attach_torch() noexcept;
+void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside windows: only record_function spans
+[[nodiscard]] NameId innermost_op() noexcept;        // of the calling thread; empty id if none
+[[nodiscard]] std::string torch_version() noexcept;
+
+// ---- nvtx.cpp: ranges of NVTX (exports InitializeInjectionNvtx2).
+// --------------------------------------------------------
+
+// ---- gpu.cpp: CUPTI.
+// ----------------------------------------------------------------------------------------------------- Finds libcupti
+// in the process (or loads the one beside the CUDA runtime), subscribes, registers buffers. False: no CUPTI, a rival,
+// no privilege; the reason is a remark.
+bool attach_gpu() noexcept;
+bool start_gpu() noexcept;
+// Waits for the device (not while a stream captures), flushes until a fence record shows or `limit_ns` passed. False:
+// partial.
+bool stop_gpu(DurationNs limit_ns) noexcept;
+// Worker: takes filled buffers and writes their records.
+void drain_gpu(CaptureFile& file);
+void write_gpu_ledger(CaptureFile& file);
+
+// ---- controller.cpp: windows.
+// ------------------------------------------------------------------------------------------ A hook saw the end of a
+// step: `ProfilerStep#N`, an optimizer's step, the NVTX range or name the user gave. Cheap; any thread.
+void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) noexcept;
+// Does the controller want to see a user scope of this name (so that hooks may filter)?
+[[nodiscard]] bool is_step_mark(std::string_view name) noexcept;
+void request_start(std::string_view who) noexcept;  // control socket, signal, API
+void request_stop(std::string_view who) noexcept;
+
+// ---- agent.cpp
+// -------------------------------------------------------------------------------------------------------------- Reads
+// the options from the environment and arms what they ask for. Called once a process, from InitializeInjection, from
+// the constructor of a preloaded agent, or from the import hook. Later calls only attach what has appeared since
+// (torch, CUDA).
+bool arm(const char* who) noexcept;
+// A sentence for the capture file and for the line at exit.
+void remark(std::string_view sentence) noexcept;
+
+}  // namespace stepscope::agent

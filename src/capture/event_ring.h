@@ -1,0 +1,62 @@
+// What hooks write while the user's program runs: fixed-size events in a ring of the thread, drained by the worker.
+//
+// One writer and one reader a ring, no lock, no allocation after the ring exists. A full ring drops the event and
+// counts it: the program under measurement never waits for us.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/time.h"
+#include "capture/names.h"
+
+namespace stepscope {
+
+enum class HookEventKind : std::uint16_t {
+  kOp,          // a finished operator: name, scope in `flags`, a = sequence + 1 (0 unknown), b = forward thread + 1
+  kSpan,        // a finished range of NVTX or of our library: flags = WireSpanSource
+  kCall,        // a finished runtime or driver call: a = correlation, b = NameId of the operator open at its entry
+  kAllocation,  // a = address, b = bytes (two's complement), c = total allocated, end_ns = total reserved
+  kSample,      // start_ns, stack
+  kCounter,     // a = bits of a double
+  kStep,        // a = step number; start_ns, end_ns
+};
+
+struct HookEvent {
+  TimeNs start_ns = 0;
+  TimeNs end_ns = 0;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+  NameId name;               // process-wide name (capture/names.h)
+  std::uint32_t stack = 0;   // process-wide stack number of the agent's stack table; 0 none
+  std::uint32_t detail = 0;  // NameId + 1 of JSON text (shapes, types); 0 none
+  HookEventKind kind = HookEventKind::kOp;
+  std::uint16_t flags = 0;
+};
+static_assert(sizeof(HookEvent) == 56);
+
+// Off: emit_event does nothing but one relaxed load. Set by the agent when a window opens and closes.
+extern std::atomic<bool> hook_events_on;
+
+// Writes one event of the calling thread. Never blocks, never throws; drops and counts when the ring is full, when no
+// ring could be had, or in a forked child.
+void emit_event(const HookEvent& event) noexcept;
+
+struct RingThread {
+  std::int64_t thread_id = 0;
+  std::string name;
+};
+// Hands all published events to `take`, thread by thread, in the order written; rings of ended threads are freed once
+// empty. Called by one thread at a time.
+void drain_events(const std::function<void(const RingThread&, std::span<const HookEvent>)>& take);
+[[nodiscard]] std::uint64_t dropped_event_count();
+// Bytes held by all rings.
+[[nodiscard]] std::uint64_t ring_bytes();
+// Cap for ring_bytes(); a thread that gets none drops.
+void set_ring_cap(std::uint64_t bytes);
+
+}  // namespace stepscope
