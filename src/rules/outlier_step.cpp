@@ -2,27 +2,28 @@
 //
 // Symptom: the average step is slower than the median. Evidence: a step of at least 1.5 times the median of the
 // others; its cause is the part of its time (idle by cause, busy) that exceeds the others' most, or a compilation or
-// collection that covers half of the excess. Threshold: 1.5 (1.38 on a healthy recording with a noisy host; planted
-// ones 10 and more). The first recorded step is one only when a checkpoint explains it: the profiler itself distorts
-// it. A fault when the outliers cost 5 % of all recorded time and nothing else found explains them, else a note: one
-// checkpoint in a thousand steps is good practice. The cost is as recorded, an average over the recorded steps, and no
-// re-simulation. False alarm: batches of very different sizes; the text then says that the GPU itself worked longer.
+// collection that covers half of the excess. Threshold: that of stats/outliers.h (1.38 on a healthy recording with a
+// noisy host; planted ones 10 and more). The first recorded step is one only when a checkpoint explains it: the
+// profiler itself distorts it. A fault when the outliers cost 5 % of all recorded time and nothing else found explains
+// them, else a note: one checkpoint in a thousand steps is good practice. The cost is as recorded, an average over the
+// recorded steps, and no re-simulation. False alarm: batches of very different sizes; the text then says that the GPU
+// itself worked longer.
 #include <algorithm>
+#include <numeric>
 
 #include "analyze/warm_up_events.h"
 #include "rules/costs.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
+#include "stats/outliers.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
 
-constexpr double kOutlier = 1.5;
 constexpr double kFault = 0.05;
-constexpr std::size_t kFewestSteps = 3;
 
-struct Outliers {
+struct OutlierSteps {
   std::size_t worst = 0;
   DurationNs typical_ns = 0;  // median of the other steps
   std::vector<std::size_t> steps;
@@ -43,28 +44,18 @@ DurationNs median_without(std::vector<std::int64_t> lengths, std::size_t left_ou
   return median_ns(lengths).value_or(0);
 }
 
-std::optional<Outliers> find_outliers(const RuleInput& input) {
+std::optional<OutlierSteps> find_outlier_steps(const RuleInput& input) {
   const std::vector<Step>& steps = input.facts.steps.steps;
-  if (steps.size() < kFewestSteps) return std::nullopt;
+  if (steps.size() < kFewestForOutliers) return std::nullopt;
   std::vector<std::int64_t> lengths;
   lengths.reserve(steps.size());
   for (const Step& step : steps) lengths.push_back(step.duration_ns());
-  const auto longest = [&](std::size_t from) {
-    return static_cast<std::size_t>(
-        std::max_element(lengths.begin() + static_cast<std::ptrdiff_t>(from), lengths.end()) - lengths.begin());
-  };
-  Outliers out;
   const bool count_first = first_writes_checkpoint(input, lengths[0] - median_without(lengths, 0));
-  out.worst = longest(count_first ? 0 : 1);
-  out.typical_ns = median_without(lengths, out.worst);
-  const auto limit = static_cast<DurationNs>(kOutlier * static_cast<double>(out.typical_ns));
-  if (out.typical_ns <= 0 || lengths[out.worst] < limit) return std::nullopt;
-  for (std::size_t step = 0; step < lengths.size(); ++step) {
-    out.total_ns += lengths[step];
-    if ((step == 0 && !count_first) || lengths[step] < limit) continue;
-    out.steps.push_back(step);
-    out.excess_ns += lengths[step] - out.typical_ns;
-  }
+  Outliers found = find_outliers(lengths, count_first ? 0 : 1);
+  if (found.indices.empty()) return std::nullopt;
+  OutlierSteps out{found.longest, found.typical_ns, std::move(found.indices)};
+  for (const std::size_t step : out.steps) out.excess_ns += lengths[step] - out.typical_ns;
+  out.total_ns = std::accumulate(lengths.begin(), lengths.end(), DurationNs{0});
   return out;
 }
 
@@ -188,7 +179,7 @@ bool covers(const Interval& step, const Interval& event, DurationNs excess_ns) {
 }
 
 // A compilation or a collection is more telling than the label of the time it took.
-Cause find_cause(const RuleInput& input, const Outliers& outliers) {
+Cause find_cause(const RuleInput& input, const OutlierSteps& outliers) {
   const Step& step = input.facts.steps.steps[outliers.worst];
   const DurationNs excess = step.duration_ns() - outliers.typical_ns;
   const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
@@ -223,7 +214,7 @@ Cause find_cause(const RuleInput& input, const Outliers& outliers) {
 
 std::optional<Finding> find_outlier_step(const RuleInput& input) {
   const Steps& steps = input.facts.steps;
-  const auto outliers = find_outliers(input);
+  const auto outliers = find_outlier_steps(input);
   if (!outliers) return std::nullopt;
   const Cause cause = find_cause(input, *outliers);
   const Step& worst = steps.steps[outliers->worst];

@@ -1,0 +1,28 @@
+// How far a sample lies apart: mean, standard deviation, interquartile range, and how many figures of its median count.
+//
+// Percentiles interpolate as quantiles.h says, so that every number agrees with what users compute with numpy. All
+// values have to be finite (a NaN has no order); whoever lets samples in checks that once.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace stepscope {
+
+// Missing for an empty sample.
+[[nodiscard]] std::optional<double> mean(std::span<const double> sample);
+// Of the sample itself (divided by n, numpy.std's default), not the estimate for what it was drawn from.
+[[nodiscard]] std::optional<double> population_std(std::span<const double> sample);
+// 75th minus 25th percentile.
+[[nodiscard]] std::optional<double> iqr(std::span<const double> sample);
+
+// quantile() of values that are sorted already: no copy, constant time.
+[[nodiscard]] std::optional<double> sorted_quantile(std::span<const double> sorted, double q);
+
+// How many figures of the median mean something, 1 to 4: floor(log10(median / interval)), where the interval is
+// 1.645 * std / sqrt(n) of the sorted middle half [n / 4, ceil(3 n / 4)) and at least `least_interval`, what the clock
+// can tell apart at all. Rough on purpose: the middle half shrugs off a tail, 1.645 is the normal distribution's 90 %.
+// A median of 0 or less has 1. Missing for an empty sample.
+[[nodiscard]] std::optional<int> significant_figures(std::span<const double> sample, double least_interval);
+
+}  // namespace stepscope
