@@ -44,6 +44,12 @@ std::optional<double> sorted_quantile(std::span<const double> sorted, double q) 
   return sorted[low] + part * (sorted[low + 1] - sorted[low]);
 }
 
+bool spread_is_under(std::span<const double> sorted, double ratio) {
+  if (sorted.empty()) return false;
+  const double spread = *sorted_quantile(sorted, 0.75) - *sorted_quantile(sorted, 0.25);
+  return spread == 0 || spread < ratio * *sorted_quantile(sorted, 0.5);
+}
+
 std::optional<int> significant_figures(std::span<const double> sample, double least_interval) {
   if (sample.empty()) return std::nullopt;
   std::vector<double> sorted(sample.begin(), sample.end());

@@ -19,6 +19,9 @@ namespace stepscope {
 // quantile() of values that are sorted already: no copy, constant time.
 [[nodiscard]] std::optional<double> sorted_quantile(std::span<const double> sorted, double q);
 
+// IQR / median < ratio, of values that are sorted already. No spread is under every ratio; an empty sample under none.
+[[nodiscard]] bool spread_is_under(std::span<const double> sorted, double ratio);
+
 // How many figures of the median mean something, 1 to 4: floor(log10(median / interval)), where the interval is
 // 1.645 * std / sqrt(n) of the sorted middle half [n / 4, ceil(3 n / 4)) and at least `least_interval`, what the clock
 // can tell apart at all. Rough on purpose: the middle half shrugs off a tail, 1.645 is the normal distribution's 90 %.

@@ -55,6 +55,15 @@ TEST(Spread, SortedQuantileIsTheQuantile) {
   }
 }
 
+TEST(Spread, UnderARatioOfTheMedian) {
+  const std::vector<double> sorted = {95, 97.5, 100, 107.5, 150};  // IQR 10
+  EXPECT_FALSE(spread_is_under(sorted, 0.1)) << "exactly the ratio is not under it";
+  EXPECT_TRUE(spread_is_under(sorted, 0.1001));
+  EXPECT_TRUE(spread_is_under(std::vector<double>{3, 3, 3}, 0));
+  EXPECT_TRUE(spread_is_under(std::vector<double>{0, 0}, 0.1));
+  EXPECT_FALSE(spread_is_under({}, 1));
+}
+
 TEST(SignificantFigures, OfTheMiddleHalf) {
   // numpy: the middle half has 5 of 7 values, 1.645 * std / sqrt(5) = 52.56, 10050 / 52.56 = 191. The 30000 is not in
   // it.
