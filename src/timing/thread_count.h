@@ -26,7 +26,10 @@ class ThreadCount {
  public:
   using Hook = std::function<int(int)>;  // sets a count and returns the one before
 
-  ThreadCount(int num_threads, const Hook& hook, OpenMp openmp = OpenMp::find());
+  // Looking for OpenMP takes 60 us where there is none, so it is left out where nothing is to be set.
+  ThreadCount(int num_threads, const Hook& hook)
+      : ThreadCount(num_threads, hook, num_threads > 0 ? OpenMp::find() : OpenMp{}) {}
+  ThreadCount(int num_threads, const Hook& hook, OpenMp openmp);
   ~ThreadCount();
   ThreadCount(const ThreadCount&) = delete;
   ThreadCount& operator=(const ThreadCount&) = delete;
