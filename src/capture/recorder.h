@@ -3,10 +3,12 @@
 // One recorder a process, as there is one profiler a process: spans are written by code that does not know who listens.
 // Each thread writes into chunks of its own (one writer, one reader, no lock); the reader takes what is published while
 // threads go on. Off costs one relaxed load and a branch (see stepscope/span.h). Memory is capped: past the cap records
-// are dropped and counted, never lost in silence.
+// are dropped and counted, never lost in silence. A thread's log and the bytes in it: capture/thread_log.h.
 //
 // Times are ns since 1970, from a counter that no clock adjustment moves (TSC where the processor's is invariant, else
-// CLOCK_MONOTONIC), tied to CLOCK_REALTIME once, at start.
+// CLOCK_MONOTONIC), tied to CLOCK_REALTIME once, at start (capture/tick_clock.h).
+//
+// A child that the process forks does not record; it may start a recording of its own.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +19,11 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "capture/names.h"
 #include "stepscope/result.h"
+#include "stepscope/span.h"
 
 namespace stepscope {
-
-// Names live as long as the process, so that a record holds 4 bytes for each.
-using NameId = Id<struct NameTag>;
-[[nodiscard]] NameId intern_name(std::string_view text);
-[[nodiscard]] std::string_view name_text(NameId name);
 
 enum class RecordKind : std::uint8_t {
   kSpan,        // label of the user's (user_annotation); nests by time on its thread
@@ -62,11 +61,11 @@ struct RecordDetail {
 };
 
 struct ThreadRecords {
-  std::int64_t thread_id = 0;  // the kernel's (gettid)
-  std::string thread_name;
-  std::vector<Record> records;  // in order of their ends
-  std::vector<RecordDetail> details;
-  std::uint64_t dropped_count = 0;  // past the memory cap
+  std::int64_t thread_id = 0;         // the kernel's (gettid); used anew after a thread's end, so two may have the same
+  std::string thread_name;            // by set_thread_name, else the system's when it first recorded something
+  std::vector<Record> records;        // in order of their ends
+  std::vector<RecordDetail> details;  // some may be nobody's (of spans that were open at the stop)
+  std::uint64_t dropped_count = 0;    // past the memory cap
 };
 
 struct RecorderOptions {
@@ -77,21 +76,25 @@ struct RecorderOptions {
   bool record_flops = false;
 };
 
-// Starts recording. Error (kInvalidArgument) when someone records already. Any thread may start and stop.
+// Starts recording. Error (kInvalidArgument) when someone records already. Any thread may start and stop. The first
+// start in a program younger than 10 ms waits until it is that old, for the clock.
 Status start_recorder(const RecorderOptions& options);
 // Stops and hands over what all threads wrote, those that ended meanwhile too. Spans that are open now are left out and
-// counted by open_span_count. Error when nobody records.
+// counted by open_span_count. Error (kInvalidArgument) when nobody records.
 struct Recording {
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
-  std::vector<ThreadRecords> threads;
-  std::uint64_t open_span_count = 0;
+  std::vector<ThreadRecords> threads;  // those with records or drops, in the order of their first
+  std::uint64_t open_span_count = 0;   // asynchronous ones too
+  // How much longer the recording was by CLOCK_MONOTONIC than by its own clock: some ppm where both are sound.
+  DurationNs clock_drift_ns = 0;
 };
 Result<Recording> stop_recorder();
-[[nodiscard]] bool is_recording();
-// Now, on the recorder's clock; also while nothing records.
+// Now, on the recorder's clock; also while nothing records. Each start ties the clock to CLOCK_REALTIME anew, so
+// differences are exact within a recording only.
 [[nodiscard]] TimeNs recorder_now_ns();
 // Writes one finished record for the calling thread, if recording (the session's own ProfilerStep spans come this way).
+// Its `detail` is not used: it would be a row of nothing.
 void write_record(const Record& record);
 
 }  // namespace stepscope

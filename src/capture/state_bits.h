@@ -1,0 +1,15 @@
+// What detail::recorder_state says, so that a span learns all it needs from one load.
+#pragma once
+
+#include <cstdint>
+
+namespace stepscope::state_bits {
+
+inline constexpr std::uint64_t kRecords = 1;
+inline constexpr std::uint64_t kShapes = 2;
+inline constexpr std::uint64_t kMemory = 4;
+inline constexpr std::uint64_t kStacks = 8;
+inline constexpr std::uint64_t kFlops = 16;
+inline constexpr unsigned kFlagBits = 8;  // above them: the recording's number
+
+}  // namespace stepscope::state_bits
