@@ -65,10 +65,11 @@ std::size_t find_cut(std::span<const double> sorted) {
   return cut;
 }
 
-std::optional<TwoModes> find_two_modes(std::span<const double> sample, const Outliers& outliers, double least_ratio) {
+std::optional<TwoModes> find_two_modes(std::span<const double> sample, const FarValues& far_values,
+                                       double least_ratio) {
   std::vector<double> sorted;
   for (const double value : sample) {
-    if (value >= outliers.low_fence && value <= outliers.high_fence) sorted.push_back(value);
+    if (value >= far_values.low_fence && value <= far_values.high_fence) sorted.push_back(value);
   }
   std::sort(sorted.begin(), sorted.end());
   if (sorted.size() < kLeastValues) return std::nullopt;
@@ -87,32 +88,32 @@ std::optional<TwoModes> find_two_modes(std::span<const double> sample, const Out
 std::optional<SlowStart> find_slow_start(std::span<const double> sample, double least_ratio) {
   if (sample.size() < 2) return std::nullopt;
   const std::span<const double> rest = sample.subspan(1);
-  const Outliers outliers = find_outliers(rest);
+  const FarValues far_values = find_far_values(rest);
   const double greatest = *std::max_element(rest.begin(), rest.end());
   const SlowStart start{sample.front(), *quantile(rest, 0.5)};
-  const bool is_slow = start.first > greatest && start.first > outliers.high_fence;
+  const bool is_slow = start.first > greatest && start.first > far_values.high_fence;
   return is_slow && differs(start.rest_median, start.first, least_ratio) ? std::optional(start) : std::nullopt;
 }
 
 }  // namespace
 
-Outliers find_outliers(std::span<const double> sample) {
-  Outliers outliers{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), {}};
-  if (sample.size() < 4) return outliers;  // a quartile needs four parts
+FarValues find_far_values(std::span<const double> sample) {
+  FarValues far_values{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), {}};
+  if (sample.size() < 4) return far_values;  // a quartile needs four parts
   const double low = *quantile(sample, 0.25), high = *quantile(sample, 0.75);
-  outliers.low_fence = low - 3 * (high - low);
-  outliers.high_fence = high + 3 * (high - low);
+  far_values.low_fence = low - 3 * (high - low);
+  far_values.high_fence = high + 3 * (high - low);
   for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (sample[i] < outliers.low_fence || sample[i] > outliers.high_fence) outliers.places.push_back(i);
+    if (sample[i] < far_values.low_fence || sample[i] > far_values.high_fence) far_values.places.push_back(i);
   }
-  return outliers;
+  return far_values;
 }
 
 SampleChecks check_sample(std::span<const double> sample, double least_ratio) {
   SampleChecks checks;
-  checks.outliers = find_outliers(sample);
+  checks.far_values = find_far_values(sample);
   checks.drift = find_drift(sample, least_ratio);
-  checks.two_modes = find_two_modes(sample, checks.outliers, least_ratio);
+  checks.two_modes = find_two_modes(sample, checks.far_values, least_ratio);
   checks.slow_start = find_slow_start(sample, least_ratio);
   return checks;
 }

@@ -1,6 +1,6 @@
-// What in a sample of times makes its median say less than it seems to: outliers, a slow start, drift, two modes.
+// What in a sample of times makes its median say less than it seems to: values far out, a slow start, drift, two modes.
 //
-// None of them changes a number: medians bear outliers, and a value that was measured is never thrown away. They are
+// None of them changes a number: medians bear them, and a value that was measured is never thrown away. They are
 // facts for a warning; the words, with units, are written where the sample is shown.
 #pragma once
 
@@ -12,14 +12,15 @@
 namespace stepscope {
 
 // Values outside Tukey's outer fences, 3 interquartile ranges beyond the quartiles: 2 of a million of a normal
-// distribution lie there, 9 of a thousand of an exponential one. The inner fences (1.5) would call 1 of 20 exponential
-// values an outlier, and 3.5 median deviations 1 of 25; run times are often that skewed.
-struct Outliers {
+// distribution lie there, 9 of a thousand of an exponential one. The inner fences (1.5) would name 1 of 20 exponential
+// values, and 3.5 median deviations 1 of 25; run times are often that skewed. Not the same as an outlier step
+// (stats/outliers.h), which is judged by what it costs and not by how rare it is.
+struct FarValues {
   double low_fence = 0;
   double high_fence = 0;
   std::vector<std::size_t> places;  // in the sample, ascending
 };
-[[nodiscard]] Outliers find_outliers(std::span<const double> sample);
+[[nodiscard]] FarValues find_far_values(std::span<const double> sample);
 
 // The time went up or down in the course of the sample.
 struct Drift {
@@ -41,7 +42,7 @@ struct SlowStart {
 };
 
 struct SampleChecks {
-  Outliers outliers;
+  FarValues far_values;
   std::optional<Drift> drift;
   std::optional<TwoModes> two_modes;
   std::optional<SlowStart> slow_start;

@@ -8,21 +8,21 @@
 namespace stepscope {
 namespace {
 
-TEST(Outliers, BeyondTheOuterFences) {
+TEST(FarValues, BeyondTheOuterFences) {
   const std::vector<double> sample = {10, 11, 12, 50, 13, 14, 15, 16, 17, -20};
-  const Outliers outliers = find_outliers(sample);
-  EXPECT_EQ(outliers.places, (std::vector<std::size_t>{3, 9}));
-  EXPECT_LT(outliers.low_fence, 10);
-  EXPECT_GT(outliers.high_fence, 17);
-  EXPECT_TRUE(find_outliers(std::vector<double>{1, 1, 99}).places.empty()) << "too few for quartiles";
-  EXPECT_TRUE(find_outliers({}).places.empty());
+  const FarValues far_values = find_far_values(sample);
+  EXPECT_EQ(far_values.places, (std::vector<std::size_t>{3, 9}));
+  EXPECT_LT(far_values.low_fence, 10);
+  EXPECT_GT(far_values.high_fence, 17);
+  EXPECT_TRUE(find_far_values(std::vector<double>{1, 1, 99}).places.empty()) << "too few for quartiles";
+  EXPECT_TRUE(find_far_values({}).places.empty());
 }
 
-TEST(Outliers, ASkewedSampleHasFew) {
+TEST(FarValues, ASkewedSampleHasFew) {
   Random random(1);
   std::size_t found = 0;
   for (int i = 0; i < 200; ++i)
-    found += find_outliers(draw_sample(100, [&] { return draw_tailed(random); })).places.size();
+    found += find_far_values(draw_sample(100, [&] { return draw_tailed(random); })).places.size();
   EXPECT_LE(found, 300U);  // 0.9 % of 20,000, and small samples guess their quartiles
 }
 
