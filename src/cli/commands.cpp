@@ -14,11 +14,12 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 5> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
+    {"convert", "a trace as another file: PyTorch's Chrome trace JSON", run_convert},
 }};
 
 std::string program_help() {

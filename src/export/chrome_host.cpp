@@ -5,9 +5,19 @@
 #include <array>
 
 #include "export/chrome_parts.h"
+#include "export/json_text.h"
 
 namespace stepscope {
 namespace {
+
+// The number of a module among those of its class, as PyTorch gives it: "nn.Module: Linear_3" is 3. TensorBoard's
+// plugin takes only frames that have it as modules.
+std::string_view module_number_of(std::string_view name) {
+  const std::size_t underscore = name.rfind('_');
+  if (!name.starts_with("nn.Module: ") || underscore == std::string_view::npos) return {};
+  name.remove_prefix(underscore + 1);
+  return is_json_integer(name) ? name : std::string_view();
+}
 
 // An event of CUDA's driver API; the runtime's begin with "cuda". Other runtimes are listed as libkineto does it, under
 // the runtime's category.
@@ -196,6 +206,8 @@ class Host {
     else if (frames.python_id[id].has_value())
       args.key("\"Python parent id\": ").put("null");
     args.put("\"Python id\": ", frames.python_id[id]);
+    const std::string_view module_number = module_number_of(trace_.text(frames.name[id]));
+    if (!module_number.empty()) args.key("\"Python module id\": ").put(module_number);
     args.close();
   }
 
