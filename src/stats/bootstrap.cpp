@@ -92,7 +92,7 @@ std::vector<double> join_neighbours(std::span<const double> sample, std::size_t&
 }
 
 // The ends that leave `tail` of the replicates outside on either side.
-Interval take_ends(std::vector<double>& replicates, double tail) {
+ConfidenceInterval take_ends(std::vector<double>& replicates, double tail) {
   std::sort(replicates.begin(), replicates.end());
   const auto count = replicates.size();
   const auto rank = static_cast<std::size_t>(std::floor(tail * static_cast<double>(count + 1)));
@@ -124,7 +124,7 @@ double expanded_quantile(double confidence_ratio, std::size_t sample_count) {
          student_quantile(0.5 + confidence_ratio / 2, static_cast<std::int64_t>(sample_count) - 1);
 }
 
-std::optional<Interval> bootstrap_median(std::span<const double> sample, const BootstrapOptions& options) {
+std::optional<ConfidenceInterval> bootstrap_median(std::span<const double> sample, const BootstrapOptions& options) {
   if (!is_enough(sample.size(), options.block_length, options.confidence_ratio)) return std::nullopt;
   std::size_t block_length = options.block_length;
   const std::vector<double> values = join_neighbours(sample, block_length);
@@ -136,9 +136,9 @@ std::optional<Interval> bootstrap_median(std::span<const double> sample, const B
   return take_ends(medians, normal_cdf(-expanded_quantile(options.confidence_ratio, independent)));
 }
 
-std::optional<Interval> bootstrap_median_ratio(std::span<const double> base, std::span<const double> other,
-                                               const BootstrapOptions& options, std::size_t base_block,
-                                               std::size_t other_block) {
+std::optional<ConfidenceInterval> bootstrap_median_ratio(std::span<const double> base, std::span<const double> other,
+                                                         const BootstrapOptions& options, std::size_t base_block,
+                                                         std::size_t other_block) {
   if (!is_enough(base.size(), base_block, options.confidence_ratio)) return std::nullopt;
   if (!is_enough(other.size(), other_block, options.confidence_ratio)) return std::nullopt;
   const std::vector<double> base_values = join_neighbours(base, base_block);

@@ -23,7 +23,7 @@
 
 namespace stepscope {
 
-struct Interval {
+struct ConfidenceInterval {
   double low = 0;
   double high = 0;
 };
@@ -44,13 +44,15 @@ struct BootstrapOptions {
 [[nodiscard]] std::size_t least_sample_count(double confidence_ratio);
 
 // Missing when there are fewer than least_sample_count values, or blocks of values.
-[[nodiscard]] std::optional<Interval> bootstrap_median(std::span<const double> sample, const BootstrapOptions& options);
+[[nodiscard]] std::optional<ConfidenceInterval> bootstrap_median(std::span<const double> sample,
+                                                                 const BootstrapOptions& options);
 
 // median(other) / median(base); all values are above 0. `base_block` and `other_block` stand for options.block_length.
-[[nodiscard]] std::optional<Interval> bootstrap_median_ratio(std::span<const double> base,
-                                                             std::span<const double> other,
-                                                             const BootstrapOptions& options,
-                                                             std::size_t base_block = 1, std::size_t other_block = 1);
+[[nodiscard]] std::optional<ConfidenceInterval> bootstrap_median_ratio(std::span<const double> base,
+                                                                       std::span<const double> other,
+                                                                       const BootstrapOptions& options,
+                                                                       std::size_t base_block = 1,
+                                                                       std::size_t other_block = 1);
 
 // How far out the ends of bootstrap_median lie, in standard errors: 1.96 for a large sample at 95 %.
 [[nodiscard]] double expanded_quantile(double confidence_ratio, std::size_t sample_count);

@@ -79,9 +79,9 @@ TEST(Bootstrap, EqualValuesHaveNoSpread) {
 TEST(Bootstrap, MoreConfidenceIsAWiderInterval) {
   Random random(5);
   const auto sample = draw_sample(40, [&] { return draw_lognormal(random, 0.1); });
-  Interval inner = *bootstrap_median(sample, {.confidence_ratio = 0.5});
+  ConfidenceInterval inner = *bootstrap_median(sample, {.confidence_ratio = 0.5});
   for (const double confidence : {0.8, 0.9, 0.95, 0.99}) {
-    const Interval outer = *bootstrap_median(sample, {.confidence_ratio = confidence});
+    const ConfidenceInterval outer = *bootstrap_median(sample, {.confidence_ratio = confidence});
     EXPECT_LE(outer.low, inner.low);
     EXPECT_GE(outer.high, inner.high);
     inner = outer;

@@ -48,7 +48,7 @@ Comparison too_few(Comparison comparison, const char* unit, std::size_t needed) 
 }
 
 // `quantiles`: how many standard errors the ends lie from the ratio.
-Comparison judge(Comparison comparison, Interval interval, double quantiles, const CompareOptions& options) {
+Comparison judge(Comparison comparison, ConfidenceInterval interval, double quantiles, const CompareOptions& options) {
   comparison.interval = interval;
   comparison.standard_error = std::log(interval.high / interval.low) / 2 / quantiles;
   const double tolerance = 1 + std::max(options.tolerance_ratio, 0.0);
@@ -94,7 +94,7 @@ Comparison compare_few_runs(Comparison comparison, std::span<const double> base,
 }
 
 // The interval of the steps with the known noise between runs added, as variances add.
-Interval widen(Interval interval, double ratio, double between_runs, double reach) {
+ConfidenceInterval widen(ConfidenceInterval interval, double ratio, double between_runs, double reach) {
   const double added = reach * between_runs * std::sqrt(2.0);
   const double below = std::hypot(std::log(ratio / interval.low), added);
   const double above = std::hypot(std::log(interval.high / ratio), added);

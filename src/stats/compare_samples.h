@@ -58,7 +58,7 @@ struct Comparison {
   // other / base. Of pairs it is the median of the pairs' own ratios, which may differ a little from that of the
   // medians. Missing when a side is empty.
   std::optional<double> ratio;
-  std::optional<Interval> interval;
+  std::optional<ConfidenceInterval> interval;
   // Of the ratio's logarithm; missing with the interval.
   std::optional<double> standard_error;
   bool sees_noise_between_runs = false;

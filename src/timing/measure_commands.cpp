@@ -20,7 +20,7 @@ class Measuring {
     if (plan.run_count) progress_.all_count = *plan.run_count * static_cast<std::int64_t>(commands.size());
   }
 
-  Measurement measure() {
+  CommandTimes measure() {
     for (std::int64_t i = 0; i < plan_.warm_up_count; ++i) {
       for (std::size_t command = 0; command < commands_.size(); ++command) {
         if (!run(command, true)) return std::move(measurement_);
@@ -79,14 +79,14 @@ class Measuring {
   ProcessRunner& runner_;
   const std::function<void(const MeasureProgress&)>& report_;
   Random random_;
-  Measurement measurement_;
+  CommandTimes measurement_;
   MeasureProgress progress_;
 };
 
 }  // namespace
 
-Measurement measure_commands(const std::vector<ProcessCommand>& commands, const MeasurePlan& plan,
-                             ProcessRunner& runner, const std::function<void(const MeasureProgress&)>& report) {
+CommandTimes measure_commands(const std::vector<ProcessCommand>& commands, const MeasurePlan& plan,
+                              ProcessRunner& runner, const std::function<void(const MeasureProgress&)>& report) {
   if (commands.empty()) return {};
   return Measuring(commands, plan, runner, report).measure();
 }

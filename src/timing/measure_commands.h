@@ -19,7 +19,7 @@
 namespace stepscope {
 
 struct MeasurePlan {
-  std::int64_t warm_up_count = 1;         // runs of each command before, not counted: files get cached
+  std::int64_t warm_up_count = 1;           // runs of each command before, not counted: files get cached
   std::optional<std::int64_t> run_count{};  // of each command; else as min_time_ns says
   // Goes on until the runs of a command took so long on average, and each ran 10 times: an interval needs 6 runs
   // (least_sample_count), and gets some sense with 10.
@@ -43,7 +43,7 @@ struct CommandFailure {
   std::optional<ProcessRun> run;  // it ran
 };
 
-struct Measurement {
+struct CommandTimes {
   std::vector<std::vector<CommandRun>> runs;  // of each command
   std::optional<CommandFailure> failure;      // why it ended early
   std::optional<int> interrupted_by;          // a signal; the run that it ended does not count
@@ -59,9 +59,9 @@ struct MeasureProgress {
 };
 
 // `report` is called before each run. `commands` has one or two.
-[[nodiscard]] Measurement measure_commands(const std::vector<ProcessCommand>& commands, const MeasurePlan& plan,
-                                           ProcessRunner& runner,
-                                           const std::function<void(const MeasureProgress&)>& report);
+[[nodiscard]] CommandTimes measure_commands(const std::vector<ProcessCommand>& commands, const MeasurePlan& plan,
+                                            ProcessRunner& runner,
+                                            const std::function<void(const MeasureProgress&)>& report);
 
 // What starting and ending a process that does nothing takes here: the median of 20 runs of `true`, or of `sh -c :`.
 // Missing when there is no such program or somebody interrupted.

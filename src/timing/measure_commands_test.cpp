@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 TEST(MeasureCommands, WarmUpIsNotCounted) {
   FakeRunner runner;
-  const Measurement measured = measure_commands({kA}, {.warm_up_count = 2, .run_count = 3}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA}, {.warm_up_count = 2, .run_count = 3}, runner, nullptr);
   EXPECT_EQ(joined(runner.names), "AAAAA");
   ASSERT_EQ(measured.runs.size(), 1U);
   EXPECT_EQ(measured.runs[0].size(), 3U);
@@ -59,14 +59,14 @@ TEST(MeasureCommands, TimeIsFilledButNeverWithFewerThanTenRuns) {
 
 TEST(MeasureCommands, TwoShareTheTimeAndRunEquallyOften) {
   FakeRunner runner;
-  const Measurement measured = measure_commands({kA, kB}, {.min_time_ns = 4 * kSecond}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA, kB}, {.min_time_ns = 4 * kSecond}, runner, nullptr);
   EXPECT_EQ(measured.runs[0].size(), 20U);  // 20 * (0.1 + 0.3) s are twice 4 s
   EXPECT_EQ(measured.runs[1].size(), 20U);
 }
 
 TEST(MeasureCommands, BlocksReadTheSameBackwardsAndBothOrdersComeUp) {
   FakeRunner runner;
-  const Measurement measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 40}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 40}, runner, nullptr);
   const std::string text = joined(runner.names);
   ASSERT_EQ(text.size(), 80U);
   std::set<std::string> blocks;
@@ -91,7 +91,7 @@ TEST(MeasureCommands, TheSeedDecidesTheOrder) {
 
 TEST(MeasureCommands, AnOddNumberOfRunsIsKept) {
   FakeRunner runner;
-  const Measurement measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 7}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 7}, runner, nullptr);
   EXPECT_EQ(measured.runs[0].size(), 7U);
   EXPECT_EQ(measured.runs[1].size(), 7U);
 }
@@ -99,7 +99,7 @@ TEST(MeasureCommands, AnOddNumberOfRunsIsKept) {
 TEST(MeasureCommands, AFailureEndsIt) {
   FakeRunner runner;
   runner.fail_at = 4;
-  const Measurement measured = measure_commands({kA}, {.warm_up_count = 1, .run_count = 10}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA}, {.warm_up_count = 1, .run_count = 10}, runner, nullptr);
   EXPECT_EQ(runner.names.size(), 4U);
   EXPECT_EQ(measured.runs[0].size(), 2U);
   ASSERT_TRUE(measured.failure);
@@ -110,7 +110,7 @@ TEST(MeasureCommands, AFailureEndsIt) {
 TEST(MeasureCommands, AFailureInWarmUpEndsItToo) {
   FakeRunner runner;
   runner.fail_at = 2;
-  const Measurement measured = measure_commands({kA, kB}, {.run_count = 10}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA, kB}, {.run_count = 10}, runner, nullptr);
   EXPECT_TRUE(measured.runs[0].empty());
   EXPECT_TRUE(measured.failure->in_warm_up);
   EXPECT_EQ(measured.failure->command, 1U);
@@ -120,17 +120,17 @@ TEST(MeasureCommands, AFailureMayBeIgnoredButNotAMissingProgram) {
   FakeRunner runner;
   runner.fail_at = 4;
   const MeasurePlan plan{.run_count = 10, .ignore_failure = true};
-  const Measurement measured = measure_commands({kA}, plan, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA}, plan, runner, nullptr);
   EXPECT_EQ(measured.runs[0].size(), 10U);
   EXPECT_FALSE(measured.failure);
-  const Measurement missing = measure_commands({{{"missing"}, false}}, plan, runner, nullptr);
+  const CommandTimes missing = measure_commands({{{"missing"}, false}}, plan, runner, nullptr);
   EXPECT_EQ(missing.failure->error->code, ErrorCode::kNotFound);
 }
 
 TEST(MeasureCommands, AnInterruptKeepsWhatWasMeasuredBefore) {
   FakeRunner runner;
   runner.interrupt_at = 6;
-  const Measurement measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 10}, runner, nullptr);
+  const CommandTimes measured = measure_commands({kA, kB}, {.warm_up_count = 0, .run_count = 10}, runner, nullptr);
   EXPECT_EQ(measured.interrupted_by, SIGINT);
   EXPECT_EQ(measured.runs[0].size() + measured.runs[1].size(), 5U);
   EXPECT_FALSE(measured.failure) << "the run was ended from outside";
