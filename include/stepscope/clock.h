@@ -54,7 +54,10 @@ class Clock {
 // A CUDA device's clock. `device` -1: the device of the thread's current context, else device 0 (whose primary context
 // is then made current). `stream` is a cudaStream_t or CUstream; nullptr is the default stream. Errors: kNotFound when
 // there is no driver or device, kInvalidArgument for a device number that does not exist, kUnsupported for a driver too
-// old.
+// old. While its stream is captured into a graph, or a stream that synchronizes with the default one is, record_event()
+// and synchronize() answer with an error (kInvalidArgument) and leave the capture alone. A capture on any other stream
+// cannot be seen: its events are safe, but synchronize() fails beside it and CUDA gives that capture up, as it does for
+// cudaDeviceSynchronize.
 [[nodiscard]] Result<std::unique_ptr<Clock>> open_cuda_clock(int device = -1, void* stream = nullptr);
 
 // The CUDA clock if this process already uses CUDA (a context is current on some thread's device), else the CPU clock.

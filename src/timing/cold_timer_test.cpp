@@ -52,10 +52,10 @@ TEST(TimeCold, MeasuresTheWorkAndNotTheLaunch) {
 TEST(TimeCold, QueuesASampleAsDefined) {
   FakeCuda cuda;
   ASSERT_TRUE(time_cold([&] { cuda.launch_work(5000); }, few()));
-  const std::vector<std::string> expected = {"stamp", "memset", "hold", "event", "work", "event", "stamp"};
+  const std::vector<std::string> expected = {"stamp", "memset", "read", "hold", "event", "work", "event", "stamp"};
   const std::vector<std::string>& log = cuda.log();
   ASSERT_GE(log.size(), expected.size());
-  EXPECT_EQ(std::vector<std::string>(log.end() - 7, log.end()), expected);
+  EXPECT_EQ(std::vector<std::string>(log.end() - 8, log.end()), expected);
   // First a hold with nothing behind it, then the warm-up without one.
   const std::vector<std::string> warm_up = {"hold", "stamp", "event", "work", "event", "stamp"};
   EXPECT_EQ(std::vector<std::string>(log.begin(), log.begin() + 6), warm_up);

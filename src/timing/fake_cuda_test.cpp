@@ -18,6 +18,7 @@ FakeCuda* machine = nullptr;
 constexpr std::uint64_t kPrimaryBase = 0x1000;
 constexpr std::uint64_t kHoldFunction = 1;
 constexpr std::uint64_t kStampFunction = 2;
+constexpr std::uint64_t kReadFunction = 3;
 
 template <class Pointer>
 Pointer handle(std::uint64_t number) {
@@ -232,8 +233,10 @@ struct FakeCuda::Functions {
   }
   static CuResult module_function(CuFunction* function, CuModule, const char* name) {
     STEPSCOPE_ENTER("cuModuleGetFunction");
-    const bool is_hold = std::string_view(name) == "stepscope_hold";
-    *function = handle<CuFunction>(is_hold ? kHoldFunction : kStampFunction);
+    const std::string_view wanted(name);
+    *function = handle<CuFunction>(wanted == "stepscope_hold"    ? kHoldFunction
+                                   : wanted == "stepscope_stamp" ? kStampFunction
+                                                                 : kReadFunction);
     return kCuSuccess;
   }
   static CuResult launch(CuFunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -246,6 +249,11 @@ struct FakeCuda::Functions {
       op.word = handle<const std::uint32_t*>(pointer);
       op.value = *static_cast<std::uint32_t*>(arguments[1]);
       machine->queue("hold kernel", op);
+      return kCuSuccess;
+    }
+    if (function == handle<CuFunction>(kReadFunction)) {
+      op.ns = machine->memset_ns;
+      machine->queue("read", op);
       return kCuSuccess;
     }
     op.kind = OpKind::kStamp;

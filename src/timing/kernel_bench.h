@@ -50,7 +50,7 @@ class KernelBench {
 
   [[nodiscard]] const CudaContext& context() const { return *context_; }
   [[nodiscard]] const SmClock& clock() const { return *clock_; }
-  [[nodiscard]] bool can_flush() const { return flush_bytes_ != 0; }
+  [[nodiscard]] bool can_flush() const { return l2_bytes_ != 0; }
 
  private:
   KernelBench(std::shared_ptr<CudaContext> context, CuStream stream) : context_(std::move(context)), stream_(stream) {}
@@ -58,6 +58,7 @@ class KernelBench {
   [[nodiscard]] Status queue_begin(const KernelSampleRequest& request);
   [[nodiscard]] Status queue_launches(const std::function<Status()>& launch, const KernelSampleRequest& request,
                                       KernelSample& sample);
+  [[nodiscard]] Status flush();
   [[nodiscard]] Status finish(KernelSample& sample);
   [[nodiscard]] Status check(CuResult result, const char* call) const {
     return cuda_status(context_->driver(), result, call);
@@ -72,7 +73,7 @@ class KernelBench {
   CuEvent before_last_ = nullptr;  // behind the last launch but one
   CuEvent end_ = nullptr;
   CuPointer flush_buffer_ = 0;
-  std::size_t flush_bytes_ = 0;
+  std::size_t l2_bytes_ = 0;
 };
 
 }  // namespace stepscope
