@@ -65,6 +65,12 @@ TEST(Damage, ControlCharactersAndForeignBytesInNamesAreKept) {
   }
 }
 
+TEST(Damage, EscapedControlCharactersAreNone) {
+  const Trace trace = between(frame("a\\nb\\u0000"));
+  EXPECT_EQ(only_frame(trace), std::string_view("a\nb\0", 4));
+  EXPECT_EQ(notes_of(trace), "");
+}
+
 TEST(Damage, QuotesInNamesAreRestored) {
   for (const std::string name :
        {R"(a "b" c)", R"(")", R"({"x": "y"})", R"(a", "b)", R"("pid": 7)", R"(f("a", "id"))"}) {

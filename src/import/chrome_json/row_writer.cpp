@@ -55,20 +55,21 @@ std::string_view RowWriter::text_of(Token token) {
   }
 }
 
-StringId RowWriter::intern_text(std::string_view text) {
+StringId RowWriter::intern_text(std::string_view text, std::string_view as_written) {
   const StringId id = fragment_.strings.intern(text);
   // Each string is looked at once, when it is new in this block: a few hundred of thousands.
   for (; looked_at_ < fragment_.strings.size(); ++looked_at_) {
     const StringId added{static_cast<std::uint32_t>(looked_at_)};
     if (has_forbidden_bytes(fragment_.strings.view(added))) forbidden_.push_back(added);
   }
-  if (!forbidden_.empty() && std::binary_search(forbidden_.begin(), forbidden_.end(), id)) {
+  if (!forbidden_.empty() && std::binary_search(forbidden_.begin(), forbidden_.end(), id) &&
+      has_forbidden_bytes(as_written)) {  // a control character that was escaped is no damage
     note(NoteKind::kControlCharacter, NoteSeverity::kRecovered, text);
   }
   return id;
 }
 
-StringId RowWriter::intern(Token token) { return intern_text(text_of(token)); }
+StringId RowWriter::intern(Token token) { return intern_text(text_of(token), token.text()); }
 
 StringId RowWriter::intern_list(Token token) {
   if (token.is_string()) return intern(token);

@@ -91,7 +91,8 @@ class RowWriter {
   CollectiveId write_collective(const Event& event);
   std::optional<TimeNs> time_of(const Event& event);
   StreamId stream_of(const Event& event);
-  StringId intern_text(std::string_view text);
+  StringId intern_text(std::string_view text) { return intern_text(text, text); }
+  StringId intern_text(std::string_view text, std::string_view as_written);
   // The text of a list, which may stand in quotes; empty for anything else.
   StringId intern_list(Token token);
   std::string_view decode(std::string_view text);

@@ -136,5 +136,69 @@ TEST(Rows, ManyProcessesAndDevicesAreNoTrouble) {
   EXPECT_EQ(trace.devices.size(), 30000U);
 }
 
+// What only files of our own writer carry (docs/formats/chrome-trace.md).
+Trace read_own(const std::string& own, const std::string& events) {
+  const auto source = bytes_of("{\"stepscope\": " + own + ", \"traceEvents\": [" + events + "]}");
+  Result<std::vector<Trace>> traces = chrome_json::read(*source, "text", {.threads = 1, .progress = {}});
+  if (!traces) {
+    ADD_FAILURE() << traces.error().to_string();
+    return {};
+  }
+  return std::move(traces->front());
+}
+
+const std::string kTwoThreads = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "ts": 1, "dur": 1},)"
+                                R"({"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 3, "ts": 1, "dur": 1})";
+
+TEST(Rows, OwnFilesSayTheOrderOfPlaces) {
+  const Trace trace = read_own(R"({"threads": [["1", "3"], ["1", "2"]], "streams": [[0, "9"]]})", kTwoThreads);
+  ASSERT_EQ(trace.threads.size(), 2U);
+  EXPECT_EQ(trace.text(trace.threads.key[ThreadId(0)]), "3");
+  EXPECT_EQ(trace.text(trace.ops.name[OpId(0)]), "b");
+  EXPECT_EQ(trace.text(trace.streams.key[StreamId(0)]), "9");
+}
+
+TEST(Rows, OwnFilesCarryNotesOnce) {
+  const std::string unknown = R"({"ph": "X", "cat": "new", "name": "c", "pid": 1, "tid": 2, "ts": 1, "dur": 1},)";
+  const std::string own =
+      R"({"notes": [{"kind": "file_cut", "severity": "lost", "count": 1, "first_offset": 7, "example": "cut \"here\""},)"
+      R"({"kind": "unknown_category", "severity": "info", "count": 1, "first_offset": 5, "example": "new"}]})";
+  const Trace once = read_own(own, unknown + kTwoThreads);
+  ASSERT_EQ(once.notes.all().size(), 2U);
+  EXPECT_TRUE(once.notes.lost_anything());
+  EXPECT_EQ(once.notes.all()[0].example, "cut \"here\"");
+  EXPECT_EQ(once.notes.all()[0].first_offset, 7U);
+  EXPECT_EQ(once.notes.count(NoteKind::kUnknownCategory), 1U) << "found again, and the same";
+  EXPECT_EQ(once.notes.all()[1].first_offset, 5U);
+  const Trace twice = read_own(own, unknown + unknown + kTwoThreads);
+  EXPECT_EQ(twice.notes.count(NoteKind::kUnknownCategory), 2U) << "one more than the source had";
+}
+
+TEST(Rows, OwnKeysThatMakeNoSenseAreIgnored) {
+  for (const char* own : {"1", "[]", "{}", R"({"threads": 1, "streams": {}, "notes": "x"})",
+                          R"({"threads": [1, [], ["1"], [{}, {}], null], "streams": [["x"], "y"]})",
+                          R"({"notes": [1, {}, {"kind": "new_kind", "severity": "lost", "count": 1},)"
+                          R"( {"kind": "file_cut", "severity": "dire", "count": 1},)"
+                          R"( {"kind": "file_cut", "severity": "lost", "count": -1}]})"}) {
+    const Trace trace = read_own(own, kTwoThreads);
+    EXPECT_EQ(trace.ops.size(), 2U) << own;
+    EXPECT_TRUE(trace.notes.all().empty()) << own;
+  }
+}
+
+TEST(Rows, ListsInQuotesAreLists) {
+  const Trace trace = read_events(event(
+      R"("ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {"Input Dims": "[[inf, \"x\"]]", "Input type": [1]})"));
+  EXPECT_EQ(trace.text(trace.ops.shapes[OpId(0)]), "[[inf, \"x\"]]");
+  EXPECT_EQ(trace.text(trace.ops.types[OpId(0)]), "[1]");
+}
+
+TEST(Rows, NullIsACountersNoValue) {
+  const Trace trace = read_events(event(R"("ph": "C", "name": "util", "ts": 1, "args": {"a\"b": null, "c": true})"));
+  ASSERT_EQ(trace.counters.size(), 1U);
+  EXPECT_TRUE(std::isnan(trace.counters.value[CounterId(0)]));
+  EXPECT_EQ(trace.text(trace.counters.series[CounterId(0)]), "a\"b");
+}
+
 }  // namespace
 }  // namespace stepscope

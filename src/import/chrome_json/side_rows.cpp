@@ -58,7 +58,7 @@ void RowWriter::write_counter(const Event& event) {
   for_each_member(event.fields[Field::kArgs].text(), [&](std::string_view series, Token value) {
     const bool is_none = value.kind == TokenKind::kNoValue || value.text() == "null";
     if (value.kind != TokenKind::kNumber && !is_none && !value.is_string()) return;
-    row.series = intern_text(series.find('\\') == std::string_view::npos ? series : decode(series));
+    row.series = intern_text(series.find('\\') == std::string_view::npos ? series : decode(series), series);
     const std::optional<double> number = value.may_be_number() ? real_from(value.text()) : std::nullopt;
     if (!number && !is_none) return;
     row.value = number.value_or(std::numeric_limits<double>::quiet_NaN());
