@@ -1,11 +1,13 @@
 // Written and read again, every recording is the same trace; and written again, the same text.
 #include <gtest/gtest.h>
+#include <simdjson.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "export/chrome_trace.h"
+#include "export/random_trace.h"
 #include "export/same_trace.h"
 #include "import/importers.h"
 
@@ -67,6 +69,34 @@ INSTANTIATE_TEST_SUITE_P(Recordings, Fixpoint, testing::ValuesIn(recordings()), 
       name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 });
+
+Trace read_back(const Trace& trace) {
+  const OwnFile file;
+  const Status written = write_chrome_trace_file(trace, file.path);
+  EXPECT_TRUE(written.has_value());
+  auto read = read_traces(file.path, {.threads = 1, .progress = {}});
+  if (!read || read->size() != 1) {
+    ADD_FAILURE() << (read ? "several documents" : read.error().to_string());
+    return {};
+  }
+  return std::move(read->front());
+}
+
+TEST(FixpointOfRandomTraces, ReadsBackAsItWas) {
+  simdjson::dom::parser parser;  // another reader's opinion of what is JSON
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const Trace trace = random_trace(seed);
+    if (trace.info.event_count == 0) continue;
+    const Trace again = read_back(trace);
+    ASSERT_EQ(find_table_difference(trace, again), "") << "seed " << seed;
+    const Trace third = read_back(again);
+    ASSERT_EQ(find_difference(again, third), "") << "seed " << seed;
+    const std::string text = text_of(again);
+    ASSERT_TRUE(text == text_of(third)) << "seed " << seed;
+    ASSERT_FALSE(parser.parse(text).error()) << "seed " << seed << ": no sound JSON";
+    ASSERT_EQ(text.find("</"), std::string::npos) << "seed " << seed;
+  }
+}
 
 }  // namespace
 }  // namespace stepscope

@@ -12,7 +12,7 @@ class Comparison {
  public:
   Comparison(const Trace& a, const Trace& b) : a_(a), b_(b) {}
 
-  std::string run() {
+  std::string run(bool with_notes) {
     table("processes", &Trace::processes);
     table("threads", &Trace::threads);
     table("devices", &Trace::devices);
@@ -29,6 +29,8 @@ class Comparison {
     table("counters", &Trace::counters);
     table("other_events", &Trace::other_events);
     compare_info();
+    if (!with_notes) return difference_;
+    check("producer", a_.info.producer, b_.info.producer);
     compare_notes();
     return difference_;
   }
@@ -97,7 +99,6 @@ class Comparison {
   void compare_info() {
     const TraceInfo& a = a_.info;
     const TraceInfo& b = b_.info;
-    check("producer", a.producer, b.producer);
     check("event_count", a.event_count, b.event_count);
     check("base_ns", a.base_ns, b.base_ns);
     check("rank", a.rank, b.rank);
@@ -137,6 +138,8 @@ class Comparison {
 
 }  // namespace
 
-std::string find_difference(const Trace& a, const Trace& b) { return Comparison(a, b).run(); }
+std::string find_difference(const Trace& a, const Trace& b) { return Comparison(a, b).run(true); }
+
+std::string find_table_difference(const Trace& a, const Trace& b) { return Comparison(a, b).run(false); }
 
 }  // namespace stepscope
