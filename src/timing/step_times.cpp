@@ -42,6 +42,7 @@ std::vector<StepOutlier> longest_of(std::vector<StepOutlier> outliers, std::size
 std::string outlier_lines(const StepTimes& times, std::size_t most) {
   const std::vector<StepOutlier> shown = longest_of(times.outliers, most);
   std::vector<std::string> items;
+  items.reserve(shown.size() + 1);
   for (const StepOutlier& outlier : shown) {
     items.push_back("step " + std::to_string(outlier.step) + ": " + show(outlier.duration_ns));
   }
