@@ -54,7 +54,7 @@ struct OpenSpan {
 
 // The place of a macro: its name is interned when it is first recorded.
 struct SpanSite {
-  consteval SpanSite(std::string_view text, const char* in_file, std::uint32_t at_line)
+  constexpr SpanSite(std::string_view text, const char* in_file, std::uint32_t at_line)
       : name(text), file(in_file), line(at_line) {}
   std::string_view name;
   const char* file;
@@ -97,11 +97,11 @@ class [[nodiscard("a span lasts as long as its object")]] Span {
  public:
   // No span: ends without a trace.
   Span() = default;
-  explicit Span(std::string_view name, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] explicit Span(std::string_view name, std::source_location where = std::source_location::current()) {
     if (is_recording()) [[unlikely]]
       detail::open_span(open_, name, where);
   }
-  explicit Span(detail::SpanSite& site) {
+  [[nodiscard]] explicit Span(detail::SpanSite& site) {
     if (is_recording()) [[unlikely]]
       detail::open_span(open_, site);
   }
@@ -139,13 +139,13 @@ class [[nodiscard("a span lasts as long as its object")]] Span {
 //     stepscope::OpSpan op("aten::mm", inputs);
 class [[nodiscard("an operator lasts as long as its object")]] OpSpan : public Span {
  public:
-  explicit OpSpan(std::string_view name, DimLists dims = {}, double flops = -1,
-                  std::source_location where = std::source_location::current()) {
+  [[nodiscard]] explicit OpSpan(std::string_view name, DimLists dims = {}, double flops = -1,
+                                std::source_location where = std::source_location::current()) {
     if (is_recording()) [[unlikely]]
       detail::open_operator(open_, name, dims, flops, where);
   }
-  OpSpan(std::string_view name, std::span<const OpInput> inputs, double flops = -1,
-         std::source_location where = std::source_location::current()) {
+  [[nodiscard]] OpSpan(std::string_view name, std::span<const OpInput> inputs, double flops = -1,
+                       std::source_location where = std::source_location::current()) {
     if (is_recording()) [[unlikely]]
       detail::open_operator(open_, name, inputs, flops, where);
   }
@@ -216,7 +216,7 @@ namespace detail {
 
 // "void ns::Net<T>::forward(int) [with T = float]" -> "ns::Net<T>::forward", given `plain` "forward". What does not
 // look so (lambdas, operators that contain spaces) stays as it is.
-consteval std::string_view function_label(std::string_view pretty, std::string_view plain) {
+constexpr std::string_view function_label(std::string_view pretty, std::string_view plain) {
   std::size_t name = std::string_view::npos;
   for (std::size_t at = pretty.find(plain); at != std::string_view::npos; at = pretty.find(plain, at + 1)) {
     const std::size_t after = at + plain.size();

@@ -69,7 +69,8 @@ struct ThreadRecords {
 };
 
 struct RecorderOptions {
-  std::size_t max_bytes = std::size_t{256} << 20;  // of all threads together
+  // Of all threads together: 11 million spans. Handing over takes up to 1.7 times as much, for 40 bytes a record.
+  std::size_t max_bytes = std::size_t{256} << 20;
   bool record_shapes = false;
   bool record_memory = false;
   bool record_stacks = false;

@@ -151,7 +151,7 @@ TEST(Span, MacrosNameTheirFunctions) {
             "in a lambda stepscope::{anonymous}::Net::forward in a lambda stepscope::{anonymous}::Net::forward");
 }
 
-constexpr auto label = [](auto pretty, auto plain) consteval { return detail::function_label(pretty, plain); };
+constexpr auto label = [](auto pretty, auto plain) { return detail::function_label(pretty, plain); };
 static_assert(label("int main()", "main") == "main");
 static_assert(label("void ns::Net<T>::forward(int) [with T = float]", "forward") == "ns::Net<T>::forward");
 static_assert(label("std::vector<std::pair<int, long int> > make(std::map<int, int>)", "make") == "make");

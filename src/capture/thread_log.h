@@ -10,8 +10,9 @@
 // The writer fills bytes behind `used` and then publishes them by moving `used` (release); the reader takes what lies
 // before it (acquire). A detail is written when its span begins, when shapes and stack are at hand, the record when it
 // ends; they meet by number. Writer and recorder each hold the log; the second to let go frees it, so a span that ends
-// after the stop writes into memory that nobody reads. Fixed records in a ring were rejected: a ring that overruns
-// loses the oldest, and which record fits which then depends on the reader's speed.
+// after the stop writes into memory that nobody reads (a thread that rests keeps its last chunk until it records
+// again). Fixed records in a ring were rejected: a ring that overruns loses the oldest, and which record fits which
+// then depends on the reader's speed.
 #pragma once
 
 #include <atomic>

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "capture/recorder.h"
+#include "stepscope/span.h"
 
 namespace stepscope {
 namespace {
@@ -69,6 +71,25 @@ TEST(TickClock, TellsTheSystemsTime) {
   const auto stopped = stop_recorder();
   ASSERT_TRUE(stopped);
   EXPECT_LE(stopped->start_ns, stopped->end_ns);
+}
+
+// Where the processor's counter cannot be trusted. In a process of its own, since the choice is made once.
+TEST(TickClock, WorksWithoutTheProcessorsCounter) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        detail::tick_source = TickSource::kMonotonic;
+        const TimeNs before = system_now_ns();
+        const bool started = start_recorder({}).has_value();
+        { const Span span("span"); }
+        const auto got = stop_recorder();
+        const TimeNs after = system_now_ns();
+        const bool is_right = started && got && got->threads.size() == 1 && got->threads[0].records.size() == 1 &&
+                              got->threads[0].records[0].start_ns >= before - 1'000'000 &&
+                              got->threads[0].records[0].end_ns <= after + 1'000'000;
+        std::_Exit(is_right ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
