@@ -1,6 +1,7 @@
 // The recorder's clock: a counter that is cheap to read, and how its ticks become nanoseconds since 1970.
 //
-// clock_gettime costs 25 to 50 ns, twice a span; the processor's own counter (TSC) half of that and less. It is used
+// Two readings make most of a span's cost: 2 x 20 ns of clock_gettime against 2 x 9 ns of the processor's own counter
+// (TSC), measured on the machine of docs/performance.md. It is used
 // where the processor promises one rate for all cores (invariant TSC), the kernel counts it among its clock sources
 // (it takes it off that list when cores disagree), and the process may read it; else CLOCK_MONOTONIC counts, with one
 // tick a nanosecond.
