@@ -14,12 +14,13 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 6> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"convert", "a trace as another file: PyTorch's Chrome trace JSON", run_convert},
+    {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
 }};
 
 std::string program_help() {
@@ -83,7 +84,9 @@ void print_failure(const Arguments& arguments, Console& console) {
 std::span<const Command> commands() { return kCommands; }
 
 bool wants_json(const Arguments& arguments) {
-  return std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  // Behind `--` stand names of files, or the words of a command to be measured.
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--json") != end;
 }
 
 int run_program(const Arguments& arguments, Console& console) {
