@@ -1,12 +1,12 @@
 // Counting, then one judgement: may a headline be shown?
 //
-// Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on a GPU; over 1% of the
-// launches have no GPU event; a step launched work of which no event arrived. 1% because a share of lost launches is
-// about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of itself; the
-// recordings lose none. Launches made while a graph is captured start nothing and are not counted, nor are copies and
-// sets without an event: of zero bytes they leave no record (cuBLAS makes many such sets). Launches in steps that were
-// left out (the file was cut there) are counted but not judged. Swallowing, bad and duplicate records are corrected, so
-// they withhold nothing.
+// Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on a GPU that the file
+// knows of; over 1% of the launches have no GPU event; a step launched work of which no event arrived. 1% because a
+// share of lost launches is about the share by which busy time is too small, and 1% is the accuracy that the
+// re-simulation demands of itself; the recordings lose none. Launches made while a graph is captured start nothing and
+// are not counted, nor are copies and sets without an event: of zero bytes they leave no record (cuBLAS makes many such
+// sets). Launches in steps that were left out (the file was cut there) are counted but not judged. Swallowing, bad and
+// duplicate records are corrected, so they withhold nothing.
 #include "analyze/ledger.h"
 
 #include <algorithm>
@@ -135,9 +135,17 @@ std::optional<std::string> unsound_reason(const Trace& trace, const Ledger& ledg
   return std::nullopt;
 }
 
+// PyTorch lists the machine's GPUs in each file, so one without any was made where there are none.
+bool is_host_only(const Trace& trace) {
+  const bool has_host_events = !trace.ops.empty() || !trace.spans.empty() || !trace.frames.empty();
+  return has_host_events && trace.devices.empty() && trace.calls.empty() && trace.gpu_events.empty() &&
+         !trace.notes.lost_anything();
+}
+
 std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, const Ledger& ledger,
                                        const LaunchCounts& launches) {
   if (auto unsound = unsound_reason(trace, ledger)) return unsound;
+  if (ledger.is_host_only) return std::nullopt;
   if (ledger.gpu_event_count == 0) {
     if (ledger.launch_count == 0) return "no GPU activity recorded";
     std::string text = "no GPU activity recorded (";
@@ -167,7 +175,10 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
       std::max(ledger.bad_duration_count, static_cast<std::int64_t>(trace.notes.count(NoteKind::kBadDuration)));
   ledger.swallowing_duration_count = static_cast<std::int64_t>(timeline.swallowing.size());
   ledger.negative_latency_count = launches.negative_latency_count;
-  for (const Step& step : steps.steps) ledger.steps_without_gpu_events_count += step.gpu_event_count == 0 ? 1 : 0;
+  ledger.is_host_only = is_host_only(trace);
+  for (const Step& step : steps.steps) {
+    if (!ledger.is_host_only && step.gpu_event_count == 0) ++ledger.steps_without_gpu_events_count;
+  }
   if (trace.notes.count(NoteKind::kMergedProcesses) > 0) {
     ledger.merged_process_count = count_launching_processes(trace);
   }

@@ -137,6 +137,25 @@ TEST(Ledger, WithoutCallsAnEmptyStepIsALoss) {
 
 TEST(Ledger, NothingOnTheGpuIsSaid) { EXPECT_EQ(ledger_of(Trace()).headline_withheld, "no GPU activity recorded"); }
 
+TEST(Ledger, AProgramWithoutAGpuIsNoLoss) {
+  const std::string picture = R"(
+    step      [4          ][5          ]
+    op          [mm]         [mm]
+  )";
+  const Ledger ledger = ledger_of(trace_from_text(picture));
+  EXPECT_TRUE(ledger.is_host_only);
+  EXPECT_EQ(ledger.steps_without_gpu_events_count, 0);
+  EXPECT_FALSE(ledger.headline_withheld.has_value());
+  // A GPU that the file knows of, and a file that lost something: its GPU part may be what is missing.
+  Trace with_device = trace_from_text(picture);
+  with_device.devices.push_back({});
+  EXPECT_EQ(ledger_of(with_device).headline_withheld, "no GPU activity recorded");
+  Trace cut = trace_from_text(picture);
+  cut.notes.add(NoteKind::kFileCut, NoteSeverity::kLost, 1, "");
+  EXPECT_EQ(ledger_of(cut).headline_withheld, "no GPU activity recorded");
+  EXPECT_FALSE(ledger_of(cut).is_host_only);
+}
+
 TEST(Ledger, AnUnsoundFileWithholdsIt) {
   Trace trace = trace_from_text(R"(
     step      [4          ]

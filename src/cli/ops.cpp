@@ -24,7 +24,7 @@ struct Request {
   TraceOptions trace;
   StyleOptions style;
   std::string by = "name";
-  std::string sort = "self_device_time_total";
+  std::string sort;  // empty: device time if there is any, else CPU time
   std::optional<std::size_t> limit;
   std::size_t stack_depth = 5;
   bool csv = false;
@@ -75,13 +75,16 @@ int run_ops(const Arguments& arguments, Console& console) {
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  const std::string wrong = wrong_sort(request.sort);
+  const std::string wrong = request.sort.empty() ? "" : wrong_sort(request.sort);
   if (!wrong.empty()) {
     console.complain(wrong);
     return kExitUsage;
   }
   const OneTrace one = read_one_trace(request.file, request.trace, console);
   if (!one.trace) return one.exit_code;
+  if (request.sort.empty()) {
+    request.sort = one.trace->gpu_events.empty() ? "self_cpu_time_total" : "self_device_time_total";
+  }
   AveragesOptions options;
   options.group_by = group_of(request.by);
   options.stack_depth = request.stack_depth;

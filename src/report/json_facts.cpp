@@ -205,7 +205,8 @@ Json ledger_json(const Ledger& ledger) {
           {"outside_window_gpu_event_count", ledger.outside_window_gpu_event_count},
           {"steps_without_gpu_events_count", ledger.steps_without_gpu_events_count},
           {"merged_process_count", ledger.merged_process_count},
-          {"largest_event_ratio", json_or_null(ledger.largest_event_ratio)}};
+          {"largest_event_ratio", json_or_null(ledger.largest_event_ratio)},
+          {"is_host_only", ledger.is_host_only}};
 }
 
 Json notes_json(const std::vector<Note>& notes) {

@@ -126,6 +126,10 @@ std::string describe_compute_bound(const RuleInput& input, const std::vector<Fin
 
 std::string without_fault(const RuleInput& input, const std::vector<Finding>& findings) {
   const DeviceBusy* busy = input.facts.main_busy();
+  if (input.facts.ledger.is_host_only) {
+    return "Only the CPU is in this file, so the step time is the host's own. If the program uses a GPU, record that "
+           "too.";
+  }
   if (busy == nullptr) return "The file holds no GPU work, so there is nothing to say about a GPU.";
   const std::string share = format_percent(typical_busy_ratio(input));
   if (!has_steps(input)) {

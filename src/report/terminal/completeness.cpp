@@ -17,6 +17,10 @@ struct LedgerLine {
 };
 
 void add_ledger(const Ledger& ledger, Page& page) {
+  if (ledger.is_host_only) {
+    page.paragraph("no GPU, no launches: the CPU alone was recorded", kLabelColumn, Ink::kPlain, 2);
+    return;
+  }
   std::string text = fmt::format("{}, {}", show_counted(ledger.launch_count, "launch", "launches"),
                                  show_counted(ledger.gpu_event_count, "GPU event"));
   const LedgerLine lines[] = {

@@ -74,10 +74,15 @@ std::size_t add_findings(const Report& report, std::size_t line_budget, Page& pa
   const std::size_t end = page.line_count() + line_budget;
   page.blank();
   if (findings.empty()) {
-    page.paragraph(report.steps.steps.empty()
-                       ? "No findings; most need to know where a step begins and ends."
-                       : "No findings: nothing that the rules know costs more than 1 % of the step.",
-                   kLabelColumn);
+    page.paragraph(
+        report.ledger.is_host_only   ? "No findings: the rules look at what a GPU waits for. Where the CPU's time goes:"
+        : report.steps.steps.empty() ? "No findings; most need to know where a step begins and ends."
+                                     : "No findings: nothing that the rules know costs more than 1 % of the step.",
+        kLabelColumn);
+    if (report.ledger.is_host_only) {
+      page.blank();
+      page.add(page.line().pad_to(kLabelColumn).add("$ stepscope ops FILE"));
+    }
     return 0;
   }
   constexpr std::size_t kClosingLines = 2;  // a blank and the command

@@ -37,6 +37,7 @@ std::string device_words(const Report& report) {
 std::pair<std::string, Ink> completeness_words(const Report& report) {
   const Ledger& ledger = report.ledger;
   const std::int64_t lost = ledger.launch_without_gpu_event_count;
+  if (ledger.is_host_only) return {"data complete: CPU only", Ink::kGreen};
   if (report.status == ReportStatus::kComplete && lost == 0) {
     return {fmt::format("data complete: {} GPU events", show_count(ledger.gpu_event_count)), Ink::kGreen};
   }
@@ -164,6 +165,7 @@ std::string missing_mfu_words(const Report& report) {
 }
 
 void add_busy(const Report& report, Page& page) {
+  if (report.ledger.is_host_only) return;
   Line line = page.line();
   line.pad_to(kLabelColumn).add("GPU busy").pad_to(kTextColumn);
   const DeviceReport* device = report.main_device();

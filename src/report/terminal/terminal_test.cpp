@@ -81,6 +81,20 @@ TEST(Terminal, AnEmptyReportHasNoNumbers) {
   EXPECT_FALSE(says(text, "nan"));
 }
 
+TEST(Terminal, AProgramWithoutAGpuGetsItsStepTime) {
+  Report report = sample_report();
+  report.devices.clear();
+  report.findings.clear();
+  report.ledger = Ledger();
+  report.ledger.is_host_only = true;
+  const std::string text = write_terminal(report, Style());
+  EXPECT_TRUE(says(text, "data complete: CPU only"));
+  EXPECT_TRUE(says(text, "step "));
+  EXPECT_TRUE(says(text, "stepscope ops FILE"));
+  EXPECT_FALSE(says(text, "GPU busy"));
+  EXPECT_FALSE(says(text, "unknown"));
+}
+
 TEST(Terminal, AWithheldHeadlineIsNotShown) {
   Report report = sample_report();
   report.ledger.headline_withheld = "30 of 32 launches have no kernel";
