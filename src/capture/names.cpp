@@ -48,7 +48,7 @@ Kept keep(std::string_view text) {
   Pool& all = pool();
   const std::lock_guard lock(all.mutex);
   StringId id = all.names.find(text);
-  if (id.empty() && !text.empty()) {
+  if (id.empty()) {
     // 64: what the pool's table and list take beside the text.
     const std::size_t bytes = text.size() + 64;
     const bool has_room = text.size() < kMostNameBytes && all.bytes + bytes <= kMostNameBytes;
@@ -61,6 +61,7 @@ Kept keep(std::string_view text) {
 }  // namespace
 
 NameId intern_name(std::string_view text) {
+  if (text.empty()) return NameId(std::size_t{0});
   ThreadState& thread = thread_state;
   if (thread.names == nullptr) {
     if (!adopt_thread()) return NameId(keep(text).id);

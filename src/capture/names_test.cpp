@@ -18,6 +18,7 @@ TEST(Names, SameTextSameId) {
   EXPECT_NE(forward.value, 0U);
   EXPECT_EQ(name_text(forward), "forward");
   EXPECT_EQ(name_text(intern_name("")), "");
+  EXPECT_EQ(name_text(intern_name(std::string_view{})), "");
   EXPECT_EQ(name_text(NameId{}), "");
   EXPECT_EQ(name_text(NameId(std::size_t{4'000'000'000})), "");
   const std::string with_zero("a\0b", 3);

@@ -197,13 +197,12 @@ Result<Recording> stop_recorder() {
 }
 
 TimeNs recorder_now_ns() {
-  const std::uint64_t ticks = read_ticks();
   TickMapping mapping;
   while (!shared_mapping.get(mapping)) {
     const std::lock_guard lock(recorder().mutex);
     if (shared_mapping.version.load(std::memory_order_relaxed) == 0) shared_mapping.set(calibrate_ticks());
   }
-  return mapping.to_ns(ticks);
+  return mapping.to_ns(read_ticks());  // after the mapping: the first one chooses what is read
 }
 
 }  // namespace stepscope

@@ -96,6 +96,15 @@ TEST(Span, OpenAtTheStopIsCountedAndLeftOut) {
   EXPECT_EQ(later.open_span_count, 0U);
 }
 
+TEST(Span, WithoutAName) {
+  TestRecording recording;
+  set_thread_name({});
+  { const Span span(std::string_view{}); }
+  { STEPSCOPE_SPAN(""); }
+  record_instant({});
+  EXPECT_EQ(record_count(recording.stop()), 3U);
+}
+
 TEST(Span, EndsAfterTheStopBeforeTheNextStart) {
   TestRecording first;
   Span span("late");

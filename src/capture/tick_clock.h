@@ -1,10 +1,10 @@
 // The recorder's clock: a counter that is cheap to read, and how its ticks become nanoseconds since 1970.
 //
 // Two readings make most of a span's cost: 2 x 20 ns of clock_gettime against 2 x 9 ns of the processor's own counter
-// (TSC), measured on the machine of docs/performance.md. It is used
-// where the processor promises one rate for all cores (invariant TSC), the kernel counts it among its clock sources
-// (it takes it off that list when cores disagree), and the process may read it; else CLOCK_MONOTONIC counts, with one
-// tick a nanosecond.
+// (TSC), measured on the machine of docs/performance.md. The counter is used where the processor promises one rate for
+// all cores (invariant TSC), the kernel counts it among its clock sources (it takes it off that list when cores
+// disagree), and the process may read it; else CLOCK_MONOTONIC counts, with one tick a nanosecond. Other processors
+// than x86-64 have such counters too and use CLOCK_MONOTONIC for now.
 //
 // The rate is measured against CLOCK_MONOTONIC between the load of the program and each calibration, so it gets better
 // with time and is good to about 4 ppm at worst: 40 ns over the least interval of 10 ms. One mapping holds for a whole
