@@ -105,8 +105,8 @@ void rows(benchmark::State& state) {
       const std::size_t until = std::min(event_bytes(), at + kBlock);
       chrome_json::BlockRows block;
       chrome_json::lend_columns(block.fragment, spare);
-      const auto result =
-          chrome_json::read_event_list(text.data() + at, text.data() + until, at, until == event_bytes(), block);
+      const auto text_end = until == event_bytes() ? chrome_json::TextEnd::kFile : chrome_json::TextEnd::kAnywhere;
+      const auto result = chrome_json::read_event_list(text.data() + at, text.data() + until, at, text_end, block);
       chrome_json::take_columns_back(block.fragment, spare);
       benchmark::DoNotOptimize(block.fragment.ops.size());
       at = static_cast<std::size_t>(result.stop - text.data());

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "import/chrome_json/scan.h"
-
 namespace stepscope::chrome_json {
 namespace {
 
@@ -18,7 +16,8 @@ bool is_border(const char* begin, const char* at, const char* end) {
   if (before == begin || before[-1] != ',') return false;
   --before;
   while (before > begin && is_space(before[-1])) --before;
-  return before > begin && before[-1] == '}' && starts_event_perhaps(at, end);
+  bool met_end = false;
+  return before > begin && before[-1] == '}' && starts_event_perhaps(at, end, met_end);
 }
 
 // The last place in the text where an event seems to start behind another one; nullptr if there is none.
@@ -36,7 +35,6 @@ const char* find_border(const char* begin, const char* end) {
 Result<bool> BlockSource::next(Block& block) {
   block.offset = next_offset_;
   block.size = rest_.size();
-  block.at_file_end = false;
   if (ended_ && rest_.empty()) return false;
   std::size_t window = block_bytes_;
   const char* border = nullptr;
@@ -51,13 +49,14 @@ Result<bool> BlockSource::next(Block& block) {
       ended_ = *got < window;
     }
     std::memset(block.bytes.data() + block.size, 0, kTextPadding);
-    block.at_file_end = ended_;
+    block.text_end = ended_ ? TextEnd::kFile : TextEnd::kAnywhere;
     if (ended_) break;
     border = find_border(block.begin(), block.end());
     if (border != nullptr || block.size >= kLargestBlockBytes) break;
     window = block.size;
   }
   if (border != nullptr) {
+    block.text_end = TextEnd::kBorder;
     rest_.assign(border, block.end());
     block.size = static_cast<std::size_t>(border - block.begin());
     std::memset(block.bytes.data() + block.size, 0, kTextPadding);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "import/bytes/byte_source.h"
+#include "import/chrome_json/scan.h"
 
 namespace stepscope::chrome_json {
 
@@ -22,7 +23,7 @@ struct Block {
   std::vector<char> bytes;  // the text and its padding
   std::size_t size = 0;
   std::uint64_t offset = 0;  // of its first byte in the text of the file
-  bool at_file_end = false;
+  TextEnd text_end = TextEnd::kAnywhere;
 
   [[nodiscard]] const char* begin() const { return bytes.data(); }
   [[nodiscard]] const char* end() const { return bytes.data() + size; }

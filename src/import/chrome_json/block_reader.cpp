@@ -35,7 +35,7 @@ void read_block(Task& task, Fragment& spare) {
   task.rows = BlockRows();
   lend_columns(task.rows.fragment, spare);
   task.result =
-      read_event_list(task.block.begin(), task.block.end(), task.block.offset, task.block.at_file_end, task.rows);
+      read_event_list(task.block.begin(), task.block.end(), task.block.offset, task.block.text_end, task.rows);
   take_columns_back(task.rows.fragment, spare);
 }
 
@@ -116,6 +116,7 @@ class FileReader {
   Result<std::vector<Trace>> read() {
     const unsigned threads = options_.threads == 0 ? available_threads() : options_.threads;
     if (Status done = read_blocks(threads); !done) return done.error();
+    if (!unfinished_.empty()) feed_again(TextEnd::kFile);
     source_.add_notes(documents_.file_notes());
     return documents_.finish(blocks_.text_bytes(), options_.threads);
   }
@@ -158,7 +159,7 @@ class FileReader {
     }
     const bool needs_more = documents_.in_event_list() && task.result.end == ListEnd::kNeedMore && done > 0;
     if (done < block.size && !needs_more) {
-      done += documents_.feed({block.begin() + done, block.size - done}, block.offset + done, block.at_file_end);
+      done += documents_.feed({block.begin() + done, block.size - done}, block.offset + done, block.text_end);
     }
     if (done < block.size) keep_unfinished({block.begin() + done, block.size - done}, block.offset + done);
   }
@@ -172,10 +173,13 @@ class FileReader {
   // Tries again only when the text has doubled, so that a huge event costs no more than twice its size.
   void feed_unfinished(const Block& block) {
     unfinished_.append(block.begin(), block.size);
-    if (unfinished_.size() < 2 * try_at_bytes_ && !block.at_file_end) return;
+    if (unfinished_.size() >= 2 * try_at_bytes_ || block.text_end == TextEnd::kFile) feed_again(block.text_end);
+  }
+
+  void feed_again(TextEnd text_end) {
     const std::size_t size = unfinished_.size();
     unfinished_.append(kTextPadding, '\0');
-    std::size_t done = documents_.feed({unfinished_.data(), size}, unfinished_offset_, block.at_file_end);
+    std::size_t done = documents_.feed({unfinished_.data(), size}, unfinished_offset_, text_end);
     unfinished_.resize(size);
     if (done == 0 && size >= kLongestUnfinished) {
       documents_.drop(unfinished_, unfinished_offset_);

@@ -22,15 +22,22 @@ constexpr std::ptrdiff_t kLongestJunk = 80;
 
 // `at` stands behind a quote. Does `, "key":` follow, and is the key one that `known` accepts?
 template <class Known>
-bool key_follows(const char* at, const char* end, Known&& known) {
+bool key_follows(const char* at, const char* end, bool& met_end, Known&& known) {
   at = skip_space(at);
-  if (*at != ',') return false;
-  at = skip_space(at + 1);
-  if (at >= end || *at != '"') return false;
-  const char* const limit = std::min(end, at + kLongestKey);
-  const char* const close = std::find(at + 1, limit, '"');
-  if (close == limit || *skip_space(close + 1) != ':') return false;
-  return known(std::string_view(at + 1, static_cast<std::size_t>(close - at - 1)));
+  const bool has_comma = *at == ',';
+  if (has_comma) at = skip_space(at + 1);
+  if (has_comma && *at == '"') {
+    const char* const key = at + 1;
+    const char* const limit = std::min(end, at + kLongestKey);
+    at = std::find(key, limit, '"');
+    if (at < limit) {
+      const std::string_view found(key, static_cast<std::size_t>(at - key));
+      at = skip_space(at + 1);
+      if (*at == ':') return known(found);
+    }
+  }
+  met_end |= at >= end;  // the byte that decided
+  return false;
 }
 
 bool is_event_key(std::string_view key) {
@@ -38,18 +45,20 @@ bool is_event_key(std::string_view key) {
 }
 
 // Behind the last member of an object: `}` and then something that can follow an object.
-bool object_closes(const char* at, const char* end) {
+bool object_closes(const char* at, const char* end, bool& met_end) {
   at = skip_space(at);
-  if (*at != '}') return false;
-  at = skip_space(at + 1);
-  return at >= end || *at == ',' || *at == '}' || *at == ']';
+  const bool closes = *at == '}';
+  if (closes) at = skip_space(at + 1);
+  met_end |= at >= end;
+  return closes && (at >= end || *at == ',' || *at == '}' || *at == ']');
 }
 
 class CarefulReader {
  public:
-  CarefulReader(const char* end, Event& event, Remarks& remarks) : end_(end), event_(event), remarks_(remarks) {}
+  CarefulReader(const char* end, TextEnd text_end, Event& event, Remarks& remarks)
+      : end_(end), text_end_(text_end), event_(event), remarks_(remarks) {}
 
-  // The place behind the event, or nullptr.
+  // The place behind the event, or nullptr. Neither counts if the end was met and the file goes on.
   const char* read(const char* at) {
     event_.clear();
     event_.begin = at;
@@ -66,42 +75,51 @@ class CarefulReader {
     return limit_;
   }
 
-  const char* next_event(const char* at) const {
-    const char* const limit = std::min(end_, at + kLongestRestored);
+  const char* next_event(const char* at) {
+    const bool is_long = end_ - at >= kLongestRestored;
+    const char* const limit = is_long ? at + kLongestRestored : end_;
     for (int places = 0; at < limit && places < kMostPlaces; ++at, ++places) {
       at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
-      if (at == nullptr) return limit;
-      if (starts_event_surely(at, end_) || starts_document(at, end_) || is_next_event(at)) return at;
+      if (at == nullptr) {
+        if (!is_long && text_end_ == TextEnd::kAnywhere) remarks_.met_end = true;
+        return limit;
+      }
+      if (starts_event_surely(at, end_, remarks_.met_end) || starts_document(at, end_, remarks_.met_end) ||
+          is_next_event(at)) {
+        return at;
+      }
     }
     return std::min(at, limit);
   }
 
   // `}, {"name":` and the like.
-  bool is_next_event(const char* at) const {
+  bool is_next_event(const char* at) {
     const char* before = at;
     while (before > event_.begin && is_space(before[-1])) --before;
     if (before == event_.begin || before[-1] != ',') return false;
     --before;
     while (before > event_.begin && is_space(before[-1])) --before;
-    return before > event_.begin && before[-1] == '}' && starts_event_perhaps(at, end_);
+    return before > event_.begin && before[-1] == '}' && starts_event_perhaps(at, end_, remarks_.met_end);
   }
 
   const char* read_members(const char* at, bool is_event) {
     at = skip_space(at + 1);
-    for (;;) {
-      if (at >= end_) return nullptr;
+    while (at < end_) {
       if (*at == '}') return at + 1;
       std::string_view key;
-      at = read_key(at, end_, key);
-      if (at == nullptr || at >= end_) return nullptr;
+      at = read_key(at, end_, key, remarks_.met_end);
+      if (at == nullptr) return nullptr;
+      if (at >= end_) break;
       at = is_event ? read_field(key, at) : read_arg(key, at);
       if (at == nullptr) return nullptr;
       at = skip_space(at);
       if (*at == ',')
         at = skip_space(at + 1);
-      else if (*at != '}')
+      else if (*at != '}' && at < end_)
         return nullptr;
     }
+    remarks_.met_end = true;
+    return nullptr;
   }
 
   const char* read_field(std::string_view key, const char* at) {
@@ -128,9 +146,10 @@ class CarefulReader {
     return restore(key, at, is_event, token);
   }
 
-  bool goes_on(const char* behind, bool is_event) const {
-    return object_closes(behind, end_) ||
-           key_follows(behind, end_, [&](std::string_view key) { return !is_event || is_event_key(key); });
+  bool goes_on(const char* behind, bool is_event) {
+    return object_closes(behind, end_, remarks_.met_end) ||
+           key_follows(behind, end_, remarks_.met_end,
+                       [&](std::string_view key) { return !is_event || is_event_key(key); });
   }
 
   // An unquoted value that is no JSON, like <object at 0x7f12>: no value, if the event goes on behind it.
@@ -138,6 +157,7 @@ class CarefulReader {
     const char* const begin = at;
     const char* const limit = std::min(end_, at + kLongestJunk);
     while (at < limit && std::string_view("\"{}[],").find(*at) == std::string_view::npos && *at != '\n') ++at;
+    remarks_.met_end |= at >= end_;
     if (at == begin || at == limit || !goes_on(at, is_event)) return nullptr;
     token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kNoValue};
     if (remarks_.bare_values++ == 0) remarks_.first_bare_value = begin;
@@ -149,7 +169,7 @@ class CarefulReader {
     const char* close = nullptr;
     if (is_event && key == "name") {
       close = find_close(at + 1, [&](const char* behind) {
-        return key_follows(behind, end_, [](std::string_view next) { return next == "pid"; });
+        return key_follows(behind, end_, remarks_.met_end, [](std::string_view next) { return next == "pid"; });
       });
     }
     if (close == nullptr) close = find_close(at + 1, [&](const char* behind) { return goes_on(behind, is_event); });
@@ -171,6 +191,7 @@ class CarefulReader {
   }
 
   const char* end_;
+  TextEnd text_end_;
   const char* limit_ = nullptr;
   Event& event_;
   Remarks& remarks_;
@@ -178,21 +199,23 @@ class CarefulReader {
 };
 
 // `], "key":` closes the list if the key is one that stands beside it.
-bool closes_list(const char* at, const char* end, bool at_file_end) {
+bool closes_list(const char* at, const char* end, TextEnd text_end, bool& met_end) {
   const char* const next = skip_space(at + 1);
-  if (*next == '}') return at_file_end && skip_space(next + 1) >= end;
-  return key_follows(at + 1, end, is_document_key);
+  if (*next != '}') return key_follows(at + 1, end, met_end, is_document_key);
+  if (skip_space(next + 1) < end) return false;
+  met_end = true;
+  return text_end == TextEnd::kFile;
 }
 
 // An event may start at `at`, a `{`, if that does not open the value of a key.
-bool is_way_back(const char* at, const char* begin, const char* end) {
-  if (!starts_event_perhaps(at, end)) return false;
+bool is_way_back(const char* at, const char* begin, const char* end, bool& met_end) {
+  if (!starts_event_perhaps(at, end, met_end)) return false;
   const char* before = at;
   bool new_line = false;
   while (before > begin && is_space(before[-1])) new_line |= *--before == '\n';
   const char last = before > begin ? before[-1] : ',';
   if (last == ':') return false;
-  return last == ',' || last == '}' || last == '[' || new_line || starts_event_surely(at, end);
+  return last == ',' || last == '}' || last == '[' || new_line || starts_event_surely(at, end, met_end);
 }
 
 // One wrong byte may hide one key. Two keys missing or one twice means that the text jumps from one event into another.
@@ -220,42 +243,45 @@ CarefulResult document_at(const char* at) {
 
 }  // namespace
 
-CarefulResult skip_damage(const char* from, const char* end, bool at_file_end) {
+CarefulResult skip_damage(const char* from, const char* end, TextEnd text_end) {
+  bool met_end = false;
   for (const char* at = from; at < end; ++at) {
-    if (*at == '{' && starts_document(at, end)) return document_at(at);
-    if (*at == '{' && is_way_back(at, from, end)) return {Reading::kDropped, at};
-    if (*at == ']' && closes_list(at, end, at_file_end)) return {Reading::kDropped, at};
+    if (*at == '{' && starts_document(at, end, met_end)) return document_at(at);
+    if (*at == '{' && is_way_back(at, from, end, met_end)) return {Reading::kDropped, at};
+    if (*at == ']' && closes_list(at, end, text_end, met_end)) return {Reading::kDropped, at};
+    if (met_end && text_end != TextEnd::kFile) return {Reading::kNeedMore, from};
   }
-  if (at_file_end) return {Reading::kDropped, end};
-  return {Reading::kNeedMore, from};
+  // At a border the way back is what comes next.
+  if (text_end == TextEnd::kAnywhere) return {Reading::kNeedMore, from};
+  return {Reading::kDropped, end};
 }
 
-CarefulResult read_event_carefully(const char* at, const char* end, bool at_file_end, Event& event, Remarks& remarks) {
-  if (starts_document(at, end)) return document_at(at);
+CarefulResult read_event_carefully(const char* at, const char* end, TextEnd text_end, Event& event, Remarks& remarks) {
+  const bool is_last = text_end == TextEnd::kFile;
   const Remarks before = remarks;
-  CarefulReader reader(end, event, remarks);
+  if (starts_document(at, end, remarks.met_end)) return document_at(at);
+  CarefulReader reader(end, text_end, event, remarks);
   const char* const behind = reader.read(at);
-  if (behind != nullptr) {
-    const char* const next = skip_space(behind);
-    if (next >= end && !at_file_end) {
-      remarks = before;
-      return {Reading::kNeedMore, at};
-    }
-    if (next >= end || *next == ',' || *next == ']' || *next == '{') {
-      return {Reading::kRead, behind, reader.restored_strings()};
-    }
+  const char* const next = behind == nullptr ? nullptr : skip_space(behind);
+  if (!is_last && (remarks.met_end || (next != nullptr && next >= end))) {
+    remarks = before;
+    return {Reading::kNeedMore, at};
+  }
+  if (next != nullptr && (next >= end || *next == ',' || *next == ']' || *next == '{')) {
+    remarks.met_end = before.met_end;
+    return {Reading::kRead, behind, reader.restored_strings()};
   }
   remarks = before;
-  CarefulResult result = skip_damage(at + 1, end, at_file_end);
+  CarefulResult result = skip_damage(at + 1, end, text_end);
   if (result.reading == Reading::kNeedMore) return {Reading::kNeedMore, at};
-  result.is_cut = result.resume >= end;
+  result.is_cut = is_last && result.resume >= end;
   result.is_pieces = !result.is_cut && !result.starts_document && is_pieces(at, result.resume);
   return result;
 }
 
 bool read_event_again(const char* at, const char* end, Event& event, Remarks& remarks) {
   if (read_event(at, end, event, remarks) != nullptr) return true;
-  return read_event_carefully(at, end, true, event, remarks).reading == Reading::kRead;
+  return read_event_carefully(at, end, TextEnd::kFile, event, remarks).reading == Reading::kRead;
 }
 
 }  // namespace stepscope::chrome_json

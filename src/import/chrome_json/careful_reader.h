@@ -24,11 +24,11 @@ struct CarefulResult {
   bool is_pieces = false;        // dropped, and its text must be pieces of two events
 };
 
-// `at` stands at `{`. `at_file_end` says that no text follows `end`.
-[[nodiscard]] CarefulResult read_event_carefully(const char* at, const char* end, bool at_file_end, Event& event,
+// `at` stands at `{` of an event that the fast reader refused for what it saw, not for want of text.
+[[nodiscard]] CarefulResult read_event_carefully(const char* at, const char* end, TextEnd text_end, Event& event,
                                                  Remarks& remarks);
 
 // For text that is no event at all: where reading can go on. kDropped or kNeedMore.
-[[nodiscard]] CarefulResult skip_damage(const char* from, const char* end, bool at_file_end);
+[[nodiscard]] CarefulResult skip_damage(const char* from, const char* end, TextEnd text_end);
 
 }  // namespace stepscope::chrome_json

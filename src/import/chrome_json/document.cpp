@@ -1,5 +1,7 @@
 // A small machine of four states: before a document, among its top-level keys, in its list of events, behind it.
 //
+// No step takes its reasons from the end of the text, unless the file ends there too: see scan.h.
+//
 // A file that two processes wrote at once shows itself here in two ways: as damaged events that are pieces of two
 // (dropped by the event list), and as events that go on behind the end of the list or of the document.
 #include "import/chrome_json/document.h"
@@ -25,6 +27,11 @@ bool looks_like_two_writers(std::uint64_t dropped_count, std::uint64_t pieces_co
 constexpr std::size_t kMostDocuments = 1024;
 
 constexpr std::string_view kEventsKey = "\"traceEvents\"";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Values beside the list of events: properties of GPUs, stack frames of other tools. One that does not end within this
+// has lost its bracket, and the list of events is looked for inside.
+constexpr std::ptrdiff_t kLongestTopContainer = 16 << 20;
 
 std::uint64_t rows_in(const Fragment& fragment) {
   return fragment.ops.size() + fragment.spans.size() + fragment.frames.size() + fragment.calls.size() +
@@ -33,19 +40,27 @@ std::uint64_t rows_in(const Fragment& fragment) {
 }
 
 // Does `"traceEvents": [` stand at `at`?
-bool is_events_key(const char* at, const char* end) {
-  if (static_cast<std::size_t>(end - at) < kEventsKey.size() || std::string_view(at, kEventsKey.size()) != kEventsKey) {
-    return false;
-  }
-  at = skip_space(at + kEventsKey.size());
-  return *at == ':' && *skip_space(at + 1) == '[';
+bool is_events_key(const char* at, const char* end, bool& met_end) {
+  const auto size = std::min(static_cast<std::size_t>(end - at), kEventsKey.size());
+  if (std::string_view(at, size) != kEventsKey.substr(0, size)) return false;
+  at = size < kEventsKey.size() ? end : skip_space(at + size);
+  const bool has_colon = *at == ':';
+  if (has_colon) at = skip_space(at + 1);
+  met_end |= at >= end;
+  return has_colon && *at == '[';
 }
 
-bool opens_document(const char* at, const char* end) {
+bool opens_document(const char* at, const char* end, bool& met_end) {
   if (*at == '[') return true;
-  if (*at != '{' || starts_event_perhaps(at, end)) return false;
+  if (*at != '{' || starts_event_perhaps(at, end, met_end)) return false;
   const char* const key = skip_space(at + 1);
+  met_end |= key >= end;
   return key < end && (*key == '"' || *key == '}');
+}
+
+const char* read_top_value(const char* at, const char* end, Token& token, Remarks& remarks) {
+  if (*at == '[' || *at == '{') return read_container(at, end, kLongestTopContainer, token, remarks);
+  return read_value(at, end, token, remarks);
 }
 
 }  // namespace
@@ -73,11 +88,11 @@ void Documents::take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end) {
                                "the list of events ends where another document starts");
 }
 
-std::size_t Documents::feed(std::string_view text, std::uint64_t offset, bool at_file_end) {
+std::size_t Documents::feed(std::string_view text, std::uint64_t offset, TextEnd text_end) {
   begin_ = text.data();
   end_ = begin_ + text.size();
   offset_ = offset;
-  at_file_end_ = at_file_end;
+  text_end_ = text_end;
   const char* at = begin_;
   while (at < end_) {
     const State before = state_;
@@ -109,19 +124,23 @@ void Documents::drop(std::string_view text, std::uint64_t offset) {
 }
 
 const char* Documents::read_start(const char* at) {
-  static constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(kByteOrderMark))
-    at += kByteOrderMark.size();
+  if (offset_of(at) == 0) {
+    const std::string_view text(at, static_cast<std::size_t>(end_ - at));
+    if (needs_more(text.size() < kByteOrderMark.size() && kByteOrderMark.starts_with(text))) return at;
+    if (text.starts_with(kByteOrderMark)) at += kByteOrderMark.size();
+  }
   while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
   if (at >= end_) return end_;
   if (*at != '{' && *at != '[') {
     open_document(at, false);
     return at;
   }
-  if (*at == '{' && starts_event_perhaps(at, end_)) {  // events without any list around them
+  bool met_end = false;
+  if (*at == '{' && starts_event_perhaps(at, end_, met_end)) {  // events without any list around them
     open_document(at, true);
     return at;
   }
+  if (needs_more(met_end)) return at;
   open_document(at, *at == '[');
   return at + 1;
 }
@@ -135,57 +154,59 @@ void Documents::open_document(const char* at, bool is_list) {
 }
 
 const char* Documents::read_top(const char* at) {
-  const char* const begin = at;
   while (is_space(*at) || *at == ',') ++at;
   if (at >= end_) return end_;
   if (*at == '}') {
     state_ = State::kEnd;
     return at + 1;
   }
-  if (is_events_key(at, end_)) {
+  Remarks remarks;
+  if (is_events_key(at, end_, remarks.met_end)) {
     document_->has_events_key = true;
     state_ = State::kEvents;
     return std::find(at, end_, '[') + 1;
   }
   std::string_view key;
   Token value;
-  Remarks remarks;
-  const char* behind = read_key(at, end_, key);
-  if (behind != nullptr && behind < end_) behind = read_value(behind, end_, value, remarks);
-  if (behind != nullptr && (behind < end_ || at_file_end_)) {
-    const char next = *skip_space(behind);
-    if (next == ',' || next == '}' || next == '\0') {
-      take_document_field(key, value, document_->builder, document_->carried);
-      return behind;
-    }
+  const char* behind = read_key(at, end_, key, remarks.met_end);
+  if (behind != nullptr) behind = read_top_value(behind, end_, value, remarks);
+  const char* const next = behind != nullptr ? skip_space(behind) : at;
+  if (needs_more(remarks.met_end || next >= end_)) return at;
+  if (behind != nullptr && (*next == ',' || *next == '}' || *next == '\0')) {
+    take_document_field(key, value, document_->builder, document_->carried);
+    return behind;
   }
-  return find_way_back(begin);
+  return find_way_back(at);
 }
 
 // From damage at the top level to the list of events, to events, or to another document.
 const char* Documents::find_way_back(const char* at) {
   Document& document = *document_;
   const char* const begin = at;
+  bool met_end = false;
   for (; at < end_; ++at) {
-    if (*at == '"' && is_events_key(at, end_)) break;
+    if (*at == '"' && is_events_key(at, end_, met_end)) break;
+    if (needs_more(met_end)) return begin;
     if (*at != '{') continue;
-    if (at > begin && starts_document(at, end_)) {
+    if (starts_document(at, end_, met_end)) {
       note_garbage(begin, at);
       state_ = State::kEnd;
       return at;
     }
     const bool is_value = at > begin && *(at - 1) == ':';
-    if (starts_event_surely(at, end_) || (document.has_events_key && !is_value && starts_event_perhaps(at, end_))) {
+    if (starts_event_surely(at, end_, met_end) ||
+        (document.has_events_key && !is_value && starts_event_perhaps(at, end_, met_end))) {
       resume_events(at);
       return at;
     }
+    if (needs_more(met_end)) return begin;
   }
   if (at < end_) {
     note_garbage(begin, at);
     state_ = State::kTop;
     return at;
   }
-  if (!at_file_end_) return begin;
+  if (needs_more(true)) return begin;
   note_garbage(begin, end_);
   return end_;
 }
@@ -212,19 +233,20 @@ void Documents::resume_events(const char* at) {
 
 const char* Documents::read_events(const char* at) {
   BlockRows rows;
-  const ListResult result = read_event_list(at, end_, offset_of(at), at_file_end_, rows);
+  const ListResult result = read_event_list(at, end_, offset_of(at), text_end_, rows);
   take(std::move(rows), result.end, offset_of(result.stop));
   return result.stop;
 }
 
 const char* Documents::read_end(const char* at) {
-  const char* const begin = at;
   while (at < end_ && (is_space(*at) || *at == '\0')) ++at;
   if (at >= end_) return end_;
   if (ignores_rest_) return end_;
-  if (opens_document(at, end_)) {
+  bool met_end = false;
+  const bool opens = opens_document(at, end_, met_end);
+  if (needs_more(met_end)) return at;
+  if (opens) {
     if (closed_.size() + 1 == kMostDocuments) return ignore_rest(at);
-    if (!at_file_end_ && end_ - at < static_cast<std::ptrdiff_t>(kTextPadding)) return begin;
     document_->builder.notes().add(NoteKind::kSecondDocument, NoteSeverity::kInfo, offset_of(at),
                                    "another document starts here");
     close_document(offset_of(at));

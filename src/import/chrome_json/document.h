@@ -26,8 +26,8 @@ class Documents {
   // Rows of text that starts at a border between events, ends at `rows_end`, and of which `end` was the outcome.
   void take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end);
   // Reads `text` (padded), which stands at `offset`. Returns the bytes that are done; the others have to come again
-  // with more text behind them, unless at_file_end.
-  std::size_t feed(std::string_view text, std::uint64_t offset, bool at_file_end);
+  // with more text behind them, unless the file ends there. Wherever the text is cut, the outcome is the same.
+  std::size_t feed(std::string_view text, std::uint64_t offset, TextEnd text_end);
   // Gives up text in which nothing ends.
   void drop(std::string_view text, std::uint64_t offset);
 
@@ -54,7 +54,7 @@ class Documents {
     bool is_cut = false;  // the text ends before the document does
   };
 
-  // Each reads on at `at` and returns where it stopped; `at` itself means that it needs more text.
+  // Each reads on at `at` and returns where it stopped; `at` itself in the same state means that it needs more text.
   const char* read_start(const char* at);
   const char* read_top(const char* at);
   const char* read_events(const char* at);
@@ -62,6 +62,8 @@ class Documents {
   const char* find_way_back(const char* at);
   void note_garbage(const char* begin, const char* end);
 
+  // The text ends before something can be told, and more will come.
+  [[nodiscard]] bool needs_more(bool met_end) const { return met_end && text_end_ != TextEnd::kFile; }
   const char* ignore_rest(const char* at);
   void open_document(const char* at, bool is_list);
   void close_document(std::uint64_t end);
@@ -84,7 +86,7 @@ class Documents {
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   std::uint64_t offset_ = 0;
-  bool at_file_end_ = false;
+  TextEnd text_end_ = TextEnd::kAnywhere;
 };
 
 }  // namespace stepscope::chrome_json

@@ -5,15 +5,14 @@
 
 #include "import/chrome_json/careful_reader.h"
 #include "import/chrome_json/learned_reader.h"
-#include "import/chrome_json/scan.h"
 
 namespace stepscope::chrome_json {
 namespace {
 
 class EventList {
  public:
-  EventList(const char* at, const char* end, std::uint64_t offset, bool at_file_end, BlockRows& rows)
-      : begin_(at), end_(end), offset_(offset), at_file_end_(at_file_end), rows_(rows), writer_(rows) {}
+  EventList(const char* at, const char* end, std::uint64_t offset, TextEnd text_end, BlockRows& rows)
+      : begin_(at), end_(end), offset_(offset), text_end_(text_end), rows_(rows), writer_(rows) {}
 
   ListResult read() {
     const char* at = begin_;
@@ -40,7 +39,9 @@ class EventList {
     const Remarks before = remarks_;
     const char* const behind = reader_.read(at, end_, event_, remarks_);
     if (behind == nullptr || !may_follow(behind)) {
+      const bool met_end = behind == nullptr ? remarks_.met_end : skip_space(behind) >= end_;
       remarks_ = before;
+      if (met_end && text_end_ != TextEnd::kFile) return nullptr;
       return read_damaged(at);
     }
     ++rows_.event_count;
@@ -54,7 +55,7 @@ class EventList {
   }
 
   const char* read_damaged(const char* at) {
-    const CarefulResult result = read_event_carefully(at, end_, at_file_end_, event_, remarks_);
+    const CarefulResult result = read_event_carefully(at, end_, text_end_, event_, remarks_);
     switch (result.reading) {
       case Reading::kNeedMore:
         return nullptr;
@@ -75,7 +76,7 @@ class EventList {
   }
 
   const char* skip_garbage(const char* at) {
-    const CarefulResult result = skip_damage(at, end_, at_file_end_);
+    const CarefulResult result = skip_damage(at, end_, text_end_);
     if (result.reading == Reading::kNeedMore) return nullptr;
     if (!is_padding(at, result.resume)) note_dropped(at, result);
     document_starts_ = result.starts_document;
@@ -128,7 +129,7 @@ class EventList {
   const char* begin_;
   const char* end_;
   std::uint64_t offset_;
-  bool at_file_end_;
+  TextEnd text_end_;
   BlockRows& rows_;
   RowWriter writer_;
   LearnedReader reader_;
@@ -139,8 +140,8 @@ class EventList {
 
 }  // namespace
 
-ListResult read_event_list(const char* at, const char* end, std::uint64_t offset, bool at_file_end, BlockRows& rows) {
-  return EventList(at, end, offset, at_file_end, rows).read();
+ListResult read_event_list(const char* at, const char* end, std::uint64_t offset, TextEnd text_end, BlockRows& rows) {
+  return EventList(at, end, offset, text_end, rows).read();
 }
 
 }  // namespace stepscope::chrome_json

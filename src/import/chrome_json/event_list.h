@@ -2,6 +2,7 @@
 #pragma once
 
 #include "import/chrome_json/row_writer.h"
+#include "import/chrome_json/scan.h"
 
 namespace stepscope::chrome_json {
 
@@ -18,9 +19,9 @@ struct ListResult {
 };
 
 // Reads from `at`, where an event, a comma or the end of the list may stand. `offset` is the place of `at` in the
-// file. Only at the file's end is an unfinished event given up. Whole events behind each other give the same rows
-// whether they come in one call or in many.
-[[nodiscard]] ListResult read_event_list(const char* at, const char* end, std::uint64_t offset, bool at_file_end,
+// file. Only at the file's end is an unfinished event given up. Wherever the text is cut into calls, and
+// whatever its damage, the rows and notes of all calls together are the same.
+[[nodiscard]] ListResult read_event_list(const char* at, const char* end, std::uint64_t offset, TextEnd text_end,
                                          BlockRows& rows);
 
 }  // namespace stepscope::chrome_json

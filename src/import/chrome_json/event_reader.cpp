@@ -19,10 +19,13 @@ bool is_word_char(char c) {
          c == ')' || c == '_';
 }
 
-const char* read_word(const char* at, Token& token, Remarks& remarks) {
+const char* read_word(const char* at, const char* end, Token& token, Remarks& remarks) {
   const char* const begin = at;
   while (is_word_char(*at)) ++at;
-  if (at == begin || at - begin > kLongestWord || !ends_value(*at)) return nullptr;
+  if (at == begin || at - begin > kLongestWord || !ends_value(*at)) {
+    remarks.met_end |= at >= end && at - begin <= kLongestWord;
+    return nullptr;
+  }
   token = {begin, static_cast<std::uint32_t>(at - begin), TokenKind::kWord};
   const std::string_view word = token.text();
   if (word == "true" || word == "false" || word == "null") return at;
@@ -38,10 +41,13 @@ bool is_over_64_bits(std::string_view digits) {
 }
 
 // The first byte makes it a number; whether the others do is seen when it is converted.
-const char* read_number(const char* at, Token& token, Remarks& remarks) {
-  if (*at == '-' && !is_digit(at[1])) return read_word(at, token, remarks);
+const char* read_number(const char* at, const char* end, Token& token, Remarks& remarks) {
+  if (*at == '-' && !is_digit(at[1])) return read_word(at, end, token, remarks);
   const char* const behind = find_value_end(at);
-  if (behind - at > kLongestNumber || !ends_value(*behind)) return nullptr;
+  if (behind - at > kLongestNumber || !ends_value(*behind)) {
+    remarks.met_end |= behind >= end && behind - at <= kLongestNumber;
+    return nullptr;
+  }
   token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kNumber};
   if (token.size >= kOver64BitsDigits && is_over_64_bits(token.text())) {
     if (remarks.big_integers++ == 0) remarks.first_big_integer = at;
@@ -49,10 +55,13 @@ const char* read_number(const char* at, Token& token, Remarks& remarks) {
   return behind;
 }
 
-const char* read_string(const char* at, const char* end, Token& token) {
+const char* read_string(const char* at, const char* end, Token& token, Remarks& remarks) {
   bool has_backslash = false;
   const char* const close = find_string_end(at + 1, end, has_backslash);
-  if (close == nullptr || close - at > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  if (close == nullptr || close - at > std::numeric_limits<std::int32_t>::max()) {
+    remarks.met_end |= close == nullptr;
+    return nullptr;
+  }
   token = {at + 1, static_cast<std::uint32_t>(close - at - 1),
            has_backslash ? TokenKind::kEscapedString : TokenKind::kString};
   return close + 1;
@@ -60,24 +69,28 @@ const char* read_string(const char* at, const char* end, Token& token) {
 
 // Members until `}`; `store(key, value)` keeps what is needed. `nested(key, at)` may read a value itself.
 template <class Read>
-const char* read_members(const char* at, const char* end, Read&& read) {
+const char* read_members(const char* at, const char* end, bool& met_end, Read&& read) {
   at = skip_space(at + 1);
   if (*at == '}') return at + 1;
   for (;;) {
     std::string_view key;
-    at = read_key(at, end, key);
-    if (at == nullptr || at >= end) return nullptr;
+    at = read_key(at, end, key, met_end);
+    if (at == nullptr) return nullptr;
+    if (at >= end) break;
     at = read(key, at);
     if (at == nullptr) return nullptr;
     at = skip_space(at);
-    if (*at == '}') return at < end ? at + 1 : nullptr;
+    if (at >= end) break;
+    if (*at == '}') return at + 1;
     if (*at != ',') return nullptr;
     at = skip_space(at + 1);
   }
+  met_end = true;
+  return nullptr;
 }
 
 const char* read_args(const char* at, const char* end, Event& event, Remarks& remarks) {
-  return read_members(at, end, [&](std::string_view key, const char* value) {
+  return read_members(at, end, remarks.met_end, [&](std::string_view key, const char* value) {
     return read_value(value, end, event.args.slot(arg_of(key)), remarks);
   });
 }
@@ -87,14 +100,10 @@ const char* read_args(const char* at, const char* end, Event& event, Remarks& re
 const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks) {
   switch (*at) {
     case '"':
-      return read_string(at, end, token);
+      return read_string(at, end, token, remarks);
     case '[':
-    case '{': {
-      const char* const behind = *at == '[' ? skip_list(at, end) : skip_container(at, end);
-      if (behind == nullptr || behind - at > std::numeric_limits<std::int32_t>::max()) return nullptr;
-      token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
-      return behind;
-    }
+    case '{':
+      return read_container(at, end, kLongestContainer, token, remarks);
     case '-':
     case '0':
     case '1':
@@ -106,17 +115,29 @@ const char* read_value(const char* at, const char* end, Token& token, Remarks& r
     case '7':
     case '8':
     case '9':
-      return read_number(at, token, remarks);
+      return read_number(at, end, token, remarks);
     default:
-      return read_word(at, token, remarks);
+      return read_word(at, end, token, remarks);
   }
+}
+
+const char* read_container(const char* at, const char* end, std::ptrdiff_t longest, Token& token, Remarks& remarks) {
+  bool met_end = false;
+  const char* const limit = end - at < longest ? end : at + longest;
+  const char* const behind = *at == '[' ? skip_list(at, limit, met_end) : skip_container(at, limit, met_end);
+  if (behind == nullptr) {
+    remarks.met_end |= met_end && end - at < longest;
+    return nullptr;
+  }
+  token = {at, static_cast<std::uint32_t>(behind - at), TokenKind::kContainer};
+  return behind;
 }
 
 const char* read_event(const char* at, const char* end, Event& event, Remarks& remarks) {
   const Remarks before = remarks;
   event.clear();
   event.begin = at;
-  event.end = read_members(at, end, [&](std::string_view key, const char* value) {
+  event.end = read_members(at, end, remarks.met_end, [&](std::string_view key, const char* value) {
     const Field field = field_of(key);
     if (field != Field::kCount && event.fields.has(field)) return static_cast<const char*>(nullptr);  // pieces of two
     Token& token = event.fields.slot(field);
@@ -125,7 +146,11 @@ const char* read_event(const char* at, const char* end, Event& event, Remarks& r
     token = {value, static_cast<std::uint32_t>(behind - value), TokenKind::kContainer};
     return behind;
   });
-  if (event.end == nullptr) remarks = before;
+  if (event.end == nullptr) {
+    const bool met_end = remarks.met_end;
+    remarks = before;
+    remarks.met_end |= met_end;
+  }
   return event.end;
 }
 

@@ -16,6 +16,7 @@ struct Remarks {
   const char* first_bare_value = nullptr;
   std::uint64_t big_integers = 0;  // over 64 bits
   const char* first_big_integer = nullptr;
+  bool met_end = false;  // something was refused that more text might have made whole
 };
 
 // `at` stands at `{`. Returns the place behind the matching `}`, or nullptr if anything at all is unusual, the text
@@ -25,19 +26,32 @@ struct Remarks {
 // Reads an event again that one of the readers read before.
 [[nodiscard]] bool read_event_again(const char* at, const char* end, Event& event, Remarks& remarks);
 
-// One value of any kind; nullptr as above.
+// Lists and objects inside events are a few kilobytes (shapes, ranks of a group). One that does not end within this has
+// lost its bracket, and reading on for it would go through all events that follow.
+inline constexpr std::ptrdiff_t kLongestContainer = 1 << 20;
+
+// One value of any kind; nullptr as above, and for a container over kLongestContainer.
 [[nodiscard]] const char* read_value(const char* at, const char* end, Token& token, Remarks& remarks);
+// A list or an object of any length up to `longest`.
+[[nodiscard]] const char* read_container(const char* at, const char* end, std::ptrdiff_t longest, Token& token,
+                                         Remarks& remarks);
 
 // A key and its colon. Returns the place of the value, or nullptr.
-inline const char* read_key(const char* at, const char* end, std::string_view& key) {
-  if (*at != '"') return nullptr;
-  bool has_backslash = false;
-  const char* const close = find_string_end(at + 1, end, has_backslash);
-  if (close == nullptr) return nullptr;
-  key = std::string_view(at + 1, static_cast<std::size_t>(close - at - 1));
-  at = skip_space(close + 1);
-  if (*at != ':') return nullptr;
-  return skip_space(at + 1);
+inline const char* read_key(const char* at, const char* end, std::string_view& key, bool& met_end) {
+  const char* close = nullptr;
+  if (*at == '"') {
+    bool has_backslash = false;
+    close = find_string_end(at + 1, end, has_backslash);
+    if (close != nullptr) {
+      key = std::string_view(at + 1, static_cast<std::size_t>(close - at - 1));
+      at = skip_space(close + 1);
+      if (*at == ':') return skip_space(at + 1);
+    } else {
+      at = end;
+    }
+  }
+  met_end |= at >= end;
+  return nullptr;
 }
 
 // Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage, and does nothing for
@@ -52,7 +66,7 @@ void for_each_member(std::string_view object, Visit&& visit) {
   while (at < end && *at == '"') {
     std::string_view key;
     Token value;
-    at = read_key(at, end, key);
+    at = read_key(at, end, key, ignored.met_end);
     if (at == nullptr) return;
     at = read_value(at, end, value, ignored);
     if (at == nullptr) return;

@@ -119,7 +119,7 @@ void LearnedReader::learn(const char* at, const char* end) {
       }
       if (*at == ',') at = skip_space(at + 1);
       std::string_view key;
-      at = read_key(at, end, key);
+      at = read_key(at, end, key, ignored.met_end);
       if (at == nullptr) return;
       node.field = in_args ? Field::kCount : field_of(key);
       node.arg = in_args ? arg_of(key) : Arg::kCount;

@@ -15,25 +15,30 @@ bool may_follow_string(const char* at) { return ends_value(*at) || *at == ':'; }
 constexpr std::ptrdiff_t kLongestKey = 32;
 
 // The key after `{`, without its quotes; empty if there is none.
-std::string_view first_key(const char* at, const char* end) {
+std::string_view first_key(const char* at, const char* end, bool& met_end) {
+  std::string_view found;
   at = skip_space(at + 1);
-  if (at >= end || *at != '"') return {};
-  const char* const key = ++at;
-  while (at < end && at - key < kLongestKey && *at != '"') ++at;
-  if (at >= end || *at != '"') return {};
-  const std::string_view found(key, static_cast<std::size_t>(at - key));
-  at = skip_space(at + 1);
-  return at < end && *at == ':' ? found : std::string_view{};
+  if (at < end && *at == '"') {
+    const char* const key = ++at;
+    while (at < end && at - key < kLongestKey && *at != '"') ++at;
+    if (at < end && *at == '"') {
+      found = {key, static_cast<std::size_t>(at - key)};
+      at = skip_space(at + 1);
+    }
+  }
+  if (at < end) return *at == ':' ? found : std::string_view{};
+  met_end = true;
+  return {};
 }
 
 }  // namespace
 
-bool starts_event_surely(const char* at, const char* end) { return first_key(at, end) == "ph"; }
+bool starts_event_surely(const char* at, const char* end, bool& met_end) { return first_key(at, end, met_end) == "ph"; }
 
-bool starts_event_perhaps(const char* at, const char* end) {
+bool starts_event_perhaps(const char* at, const char* end, bool& met_end) {
   static constexpr std::array<std::string_view, 9> kKeys = {"ph",  "name", "cat",  "ts", "pid",
                                                             "tid", "dur",  "args", "id"};
-  const std::string_view key = first_key(at, end);
+  const std::string_view key = first_key(at, end, met_end);
   for (const std::string_view known : kKeys) {
     if (key == known) return true;
   }
@@ -48,9 +53,11 @@ bool is_document_key(std::string_view key) {
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
-bool starts_document(const char* at, const char* end) { return is_document_key(first_key(at, end)); }
+bool starts_document(const char* at, const char* end, bool& met_end) {
+  return is_document_key(first_key(at, end, met_end));
+}
 
-const char* skip_container(const char* at, const char* end) {
+const char* skip_container(const char* at, const char* end, bool& met_end) {
   std::bitset<kDeepestNesting> is_object;
   std::size_t depth = 0;
   char before = ':';  // the last byte that is no white space
@@ -60,11 +67,12 @@ const char* skip_container(const char* at, const char* end) {
       case '"': {
         bool has_backslash = false;
         at = find_string_end(at + 1, end, has_backslash);
+        met_end |= at == nullptr || at + 1 >= end;
         if (at == nullptr || !may_follow_string(at + 1)) return nullptr;
         break;
       }
       case '{':
-        if (depth > 0 && starts_event_surely(at, end)) return nullptr;
+        if (depth > 0 && starts_event_surely(at, end, met_end)) return nullptr;
         if (before != ':' && before != ',' && before != '[') return nullptr;
         [[fallthrough]];
       case '[':
@@ -82,6 +90,7 @@ const char* skip_container(const char* at, const char* end) {
     if (!is_space(c)) before = c;
     ++at;
   }
+  met_end = true;
   return nullptr;
 }
 

@@ -3,6 +3,10 @@
 // All of them work on text with kTextPadding readable bytes behind its end, so that 16 bytes can be loaded at
 // any place. They never judge more than they must: a step that meets anything unexpected returns nullptr, and
 // the careful reader (careful_reader.h) takes over for that event.
+//
+// Text comes in blocks, and what is read must not depend on where they end. So a "no" is an answer only if all that
+// was looked at stands before the end of the text; else the step sets `met_end`, and whoever asked waits for more text
+// unless the file ends there. A "yes" never needs that: its reasons were all seen.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +22,13 @@ namespace stepscope::chrome_json {
 inline constexpr std::size_t kTextPadding = 64;
 // PyTorch nests 4 deep (Input Dims). Deeper than this is an attack or garbage.
 inline constexpr std::size_t kDeepestNesting = 256;
+
+// What is known of the place where a text ends.
+enum class TextEnd : std::uint8_t {
+  kAnywhere,  // more follows
+  kBorder,    // what follows starts as an event does, and `},` stands before it (block.h)
+  kFile,      // nothing follows
+};
 
 inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -83,14 +94,14 @@ inline const char* find_value_end(const char* at) {
 
 // `at` stands at `[` or `{`. Returns the place behind the matching bracket, or nullptr if the text ends first, the
 // brackets do not match, they nest too deeply, or an event seems to start inside.
-const char* skip_container(const char* at, const char* end);
+const char* skip_container(const char* at, const char* end, bool& met_end);
 
 // Does an event plainly start at `at`, which stands at `{`? That is `{"ph":`, with white space allowed.
-bool starts_event_surely(const char* at, const char* end);
+bool starts_event_surely(const char* at, const char* end, bool& met_end);
 // Does a whole document: `{"schemaVersion":` or another key that stands beside the list of events.
-bool starts_document(const char* at, const char* end);
+bool starts_document(const char* at, const char* end, bool& met_end);
 bool is_document_key(std::string_view key);
 // Might an event: `{"` and one of the keys of an event.
-bool starts_event_perhaps(const char* at, const char* end);
+bool starts_event_perhaps(const char* at, const char* end, bool& met_end);
 
 }  // namespace stepscope::chrome_json

@@ -25,7 +25,8 @@ class Padded {
 
 // Bytes skipped, or -1.
 std::ptrdiff_t skipped(SkipList skip, const Padded& text) {
-  const char* const behind = skip(text.begin(), text.end());
+  bool met_end = false;
+  const char* const behind = skip(text.begin(), text.end(), met_end);
   return behind == nullptr ? -1 : behind - text.begin();
 }
 
@@ -59,7 +60,8 @@ TEST(Scan, RefusesDeepNesting) {
 TEST(Scan, KnowsTheStartOfAnEvent) {
   auto surely = [](const char* text) {
     const Padded padded(text);
-    return starts_event_surely(padded.begin(), padded.end());
+    bool met_end = false;
+    return starts_event_surely(padded.begin(), padded.end(), met_end);
   };
   EXPECT_TRUE(surely("{\"ph\": \"X\"}"));
   EXPECT_TRUE(surely("{\n    \"ph\" : \"X\"}"));
@@ -67,7 +69,8 @@ TEST(Scan, KnowsTheStartOfAnEvent) {
   EXPECT_FALSE(surely("{\"ph\""));
   EXPECT_FALSE(surely("{"));
   const Padded metadata("{ \"name\": \"process_name\"");
-  EXPECT_TRUE(starts_event_perhaps(metadata.begin(), metadata.end()));
+  bool met_end = false;
+  EXPECT_TRUE(starts_event_perhaps(metadata.begin(), metadata.end(), met_end));
 }
 
 // Random lists, some damaged: all ways agree.

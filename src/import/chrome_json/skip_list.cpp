@@ -98,15 +98,17 @@ __attribute__((target("avx512bw,avx512f"))) inline Masks masks_avx512(const char
   return {equal('"'), equal('\\') | equal('{') | equal('}'), equal('['), equal(']'), equal(' ') | equal(',')};
 }
 
-__attribute__((target("avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx2(const char* at, const char* end) {
+__attribute__((target("avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx2(const char* at, const char* end,
+                                                                                    bool& met_end) {
   const char* const behind = skip<masks_avx2>(at, end);
-  return behind != nullptr ? behind : skip_container(at, end);
+  return behind != nullptr ? behind : skip_container(at, end, met_end);
 }
 
-__attribute__((target("avx512bw,avx512f,avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx512(
-    const char* at, const char* end) {
+__attribute__((target("avx512bw,avx512f,avx2,bmi,bmi2,popcnt"), flatten)) const char* skip_list_avx512(const char* at,
+                                                                                                       const char* end,
+                                                                                                       bool& met_end) {
   const char* const behind = skip<masks_avx512>(at, end);
-  return behind != nullptr ? behind : skip_container(at, end);
+  return behind != nullptr ? behind : skip_container(at, end, met_end);
 }
 
 #endif

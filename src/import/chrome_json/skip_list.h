@@ -11,7 +11,7 @@ namespace stepscope::chrome_json {
 
 // `at` stands at `[`. Returns the place behind the matching bracket, or nullptr if there is none or something is
 // unusual. As skip_container does.
-using SkipList = const char* (*)(const char* at, const char* end);
+using SkipList = const char* (*)(const char* at, const char* end, bool& met_end);
 extern const SkipList skip_list;
 
 struct NamedSkipList {
