@@ -24,6 +24,8 @@ struct CaptureInfo {
   std::int64_t process_id = 0;
   TimeNs start_ns = 0;                                                 // of the capture
   std::string host_name, command_line, python_version, torch_version;  // empty: unknown or none
+  std::string working_directory;                                       // at the start; empty: unknown
+  std::string python_path;  // sys.path joined by newlines: readers cut it off file names; empty: unknown
   MaybeInt rank, world_size, local_rank;
   MaybeInt cuda_driver_version, cuda_runtime_version, cupti_version;
   bool records_shapes = false;
@@ -179,6 +181,7 @@ struct WireRemark {
 // Last record of a file that was ended in order; a file without it was cut short.
 struct WireEnd {
   TimeNs time_ns = 0;
+  std::uint64_t dropped_record_count = 0;  // records that found no room in the file (its cap, a full disk)
 };
 
 }  // namespace stepscope
