@@ -4,6 +4,8 @@
 //   hooks (torch_hook, nvtx, cupti callbacks)  --emit_event-->  rings  --drain-->  worker  -->  CaptureFile
 //   CUPTI buffers ---------------------------------------------------------------^
 //   step marks of hooks  -->  controller (schedule, control socket, signal)  -->  open / close a window
+//
+// All times come from now_ns(): one clock for operators, calls and the device. Each function says who calls it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +19,10 @@
 
 namespace stepscope::agent {
 
-// ---- python_frames.cpp: the calling thread's Python stack.
-// ------------------------------------------------------------- Finds the interpreter of this process (none: false, and
-// python_stack_now() stays 0 at the cost of one load). Proves the frame layout of this version on a frame of its own,
-// or refuses with a remark.
+// python_frames.cpp: the calling thread's Python stack.
+
+// Finds the interpreter of this process (none: false, and python_stack_now() stays 0 at the cost of one load). Proves
+// the frame layout of this version on a frame of its own, or refuses with a remark.
 bool attach_python() noexcept;
 // Number of the calling thread's stack in the process-wide table; 0: no Python, no thread state, or stacks are off.
 // Walks raw frames without the GIL's help and without references; remembers (code, instruction) and copies names and
@@ -32,8 +34,8 @@ bool attach_python() noexcept;
 [[nodiscard]] WireStack write_python_stack(CaptureFile& file, std::uint32_t stack);
 [[nodiscard]] std::string python_version() noexcept;  // "3.12.3"; empty without Python
 
-// ---- torch_hook.cpp: operators by PyTorch's record-function callbacks.
-// -------------------------------------------------
+// torch_hook.cpp: operators by PyTorch's record-function callbacks.
+
 enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kFull };
 // Looks for libtorch_cpu.so among the loaded objects, finds the symbols, proves them with one operator. False: no torch
 // yet (may be called again) or refused (a remark says why).
@@ -42,38 +44,49 @@ void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside wind
 [[nodiscard]] NameId innermost_op() noexcept;        // of the calling thread; empty id if none
 [[nodiscard]] std::string torch_version() noexcept;
 
-// ---- nvtx.cpp: ranges of NVTX (exports InitializeInjectionNvtx2).
-// --------------------------------------------------------
+// nvtx.cpp: ranges of NVTX (exports InitializeInjectionNvtx2).
 
-// ---- gpu.cpp: CUPTI.
-// ----------------------------------------------------------------------------------------------------- Finds libcupti
-// in the process (or loads the one beside the CUDA runtime), subscribes, registers buffers. False: no CUPTI, a rival,
-// no privilege; the reason is a remark.
-bool attach_gpu() noexcept;
-bool start_gpu() noexcept;
-// Waits for the device (not while a stream captures), flushes until a fence record shows or `limit_ns` passed. False:
-// partial.
-bool stop_gpu(DurationNs limit_ns) noexcept;
-// Worker: takes filled buffers and writes their records.
-void drain_gpu(CaptureFile& file);
-void write_gpu_ledger(CaptureFile& file);
+// window.cpp: what a window switches on and off.
 
-// ---- controller.cpp: windows.
-// ------------------------------------------------------------------------------------------ A hook saw the end of a
-// step: `ProfilerStep#N`, an optimizer's step, the NVTX range or name the user gave. Cheap; any thread.
+// Opens a window now: rings, operators in full, GPU. `first_step` as WireWindow; -1: not known. False: one is open
+// already, or the agent is disarmed. Takes 0.1 ms once everything is attached; the caller is the thread whose step
+// begins, or any thread for a start on request.
+bool open_window(std::int64_t first_step) noexcept;
+// Switches all of it off again and returns without waiting for the device: the worker collects what is under way.
+bool close_window(std::int64_t last_step) noexcept;
+[[nodiscard]] bool is_window_open() noexcept;
+
+// controller.cpp: decides when windows open and close.
+
+// Once, when the first of torch, CUDA or NVTX is attached (never in a program that has none of them): opens the first
+// window unless the schedule or start_paused says later, and listens at the control socket. stop: at exit, before the
+// file is closed; no request comes after it. A forked child that records on its own calls start again.
+void start_controller() noexcept;
+void stop_controller() noexcept;
+// A hook saw the end of a step: `ProfilerStep#N`, an optimizer's step, the NVTX range or name the user gave. Cheap; any
+// thread.
 void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) noexcept;
 // Does the controller want to see a user scope of this name (so that hooks may filter)?
 [[nodiscard]] bool is_step_mark(std::string_view name) noexcept;
 void request_start(std::string_view who) noexcept;  // control socket, signal, API
 void request_stop(std::string_view who) noexcept;
 
-// ---- agent.cpp
-// -------------------------------------------------------------------------------------------------------------- Reads
-// the options from the environment and arms what they ask for. Called once a process, from InitializeInjection, from
-// the constructor of a preloaded agent, or from the import hook. Later calls only attach what has appeared since
-// (torch, CUDA).
+// agent.cpp
+
+// Reads the options from the environment and arms what they ask for. From InitializeInjection ("cuda"), from the
+// constructor of a preloaded agent ("preload"), from NVTX's entry ("nvtx") or from the import hook ("import"). The
+// first call reads the options; each attaches what has appeared since (torch, Python, CUDA). False: disarmed.
 bool arm(const char* who) noexcept;
-// A sentence for the capture file and for the line at exit.
+// What the environment asked for; the defaults before arm().
+[[nodiscard]] const AgentOptions& options() noexcept;
+// Now, on the one clock of every record (recorder_now_ns).
+[[nodiscard]] TimeNs now_ns() noexcept;
+
+// remarks.cpp
+
+// A sentence for the capture file. Each is kept once.
 void remark(std::string_view sentence) noexcept;
+// The same, and said on stderr in one line when the process ends: something that was asked for is missing.
+void complain(std::string_view sentence) noexcept;
 
 }  // namespace stepscope::agent

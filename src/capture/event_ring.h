@@ -58,5 +58,8 @@ void drain_events(const std::function<void(const RingThread&, std::span<const Ho
 [[nodiscard]] std::uint64_t ring_bytes();
 // Cap for ring_bytes(); a thread that gets none drops.
 void set_ring_cap(std::uint64_t bytes);
+// A forked child writes nothing until it asks for rings of its own, in its only thread. What the parent had written and
+// not drained is the parent's.
+void allow_events_in_child();
 
 }  // namespace stepscope
