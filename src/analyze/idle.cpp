@@ -174,7 +174,7 @@ std::vector<DeviceIdle> compute_idle(const Trace& trace, const GpuTimeline& time
   std::vector<DeviceIdle> idle(busy.size());
   parallel_for(busy.size(), 0, [&](std::size_t at) {
     GapReader gaps(trace, timeline, launches, steps, busy[at]);
-    idle[at] = compute_device_idle(trace, steps, std::move(gaps), busy[at].device, path);
+    idle[at] = compute_device_idle(trace, steps, gaps, busy[at].device, path);
   });
   return idle;
 }

@@ -80,6 +80,7 @@ std::vector<std::size_t> candidate_lengths(std::span<const std::uint32_t> symbol
   });
   ranked.resize(std::min(ranked.size(), kMaxCandidates));
   std::vector<std::size_t> lengths;
+  lengths.reserve(ranked.size());
   for (const auto& [length, count] : ranked) lengths.push_back(length);
   std::sort(lengths.begin(), lengths.end());
   return lengths;
