@@ -44,7 +44,7 @@ int check_clocks() {
 int check_timers() {
   stepscope::Timer timer([] { stepscope::do_not_optimize(work(1000)); }, {.label = "work"});
   const auto measured = timer.blocked_autorange(0.01);
-  if (!measured || !(measured->median() > 0)) return 5;
+  if (!measured || !(measured->median_ns() > 0)) return 5;
   stepscope::Compare compare({*measured});
   if (compare.to_string().find("work") == std::string::npos) return 6;
   const auto steps = stepscope::time_steps([] { stepscope::do_not_optimize(work(1000)); });
