@@ -14,13 +14,14 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"convert", "a trace as another file: PyTorch's Chrome trace JSON", run_convert},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
+    {"mfu", "how much of the GPUs' peak a training step uses, from numbers or a trace", run_mfu},
 }};
 
 std::string program_help() {

@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include "analyze/facts.h"
 #include "cli/options.h"
 #include "cli/reading.h"
+#include "cli/units.h"
 #include "report/json.h"
 #include "report/terminal.h"
 #include "rules/rules.h"
@@ -38,11 +37,6 @@ struct Request {
   std::optional<std::size_t> finding;  // from 1
 };
 
-std::string check_peak(const std::string& text) {
-  const double value = std::strtod(text.c_str(), nullptr);
-  return std::isfinite(value) && value > 0 ? "" : "must be a number above 0, such as 989e12";
-}
-
 void add_options(CLI::App& app, Request& request) {
   app.add_option("FILE", request.files, "traces (.json, .json.gz); - is standard input")->required()->type_name("");
   app.add_flag("--json", request.json, "a versioned document (docs/formats/report.md)");
@@ -50,9 +44,9 @@ void add_options(CLI::App& app, Request& request) {
   app.add_option("--top", request.top, "rows of each table (5; 0: no tables)")
       ->type_name("N")
       ->check(whole_number(0, 1'000'000));
-  app.add_option("--peak-flops", request.peak_flops_per_s, "peak FLOP/s of the device, for MFU: 989e12")
+  app.add_option("--peak,--peak-flops", request.peak_flops_per_s, "FLOP/s of one GPU, dense, for MFU: 989T")
       ->type_name("X")
-      ->check(CLI::Validator(check_peak, ""));
+      ->transform(peak_flops());
   app.add_option("--finding", request.finding, "the proof of finding N, on the timeline")
       ->type_name("N")
       ->check(whole_number(1, 1000));

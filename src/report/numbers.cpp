@@ -91,6 +91,16 @@ std::string show_flops(double flops_per_s) {
   return fmt::format("{:.0f} FLOP/s", flops_per_s);
 }
 
+std::string show_quantity(double value, std::string_view unit) {
+  static constexpr std::array<std::pair<double, const char*>, 6> kScales = {
+      {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "K"}}};
+  for (const auto& [scale, prefix] : kScales) {
+    // 999.96 would be shown as 1000.
+    if (value >= scale * 0.99995) return fmt::format("{:.4g} {}{}", value / scale, prefix, unit);
+  }
+  return unit.empty() ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
+}
+
 std::string show_counted(std::int64_t count, const char* singular, const char* plural) {
   const std::string noun = count == 1 ? singular : plural != nullptr ? plural : std::string(singular) + "s";
   return show_count(count) + " " + noun;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 
@@ -29,6 +30,8 @@ struct DurationFormat {
 [[nodiscard]] std::string show_count(std::int64_t count);  // "2,979"
 [[nodiscard]] std::string show_bytes(std::int64_t bytes);  // "12,129 MiB", "1.5 GiB"
 [[nodiscard]] std::string show_flops(double flops_per_s);  // "989 TFLOP/s"
+// "84 PFLOP", "24.58 M": four digits, and a prefix from K to E.
+[[nodiscard]] std::string show_quantity(double value, std::string_view unit);
 [[nodiscard]] std::string show_decimal(double value, int decimals);
 // "1 kernel", "3 kernels"
 [[nodiscard]] std::string show_counted(std::int64_t count, const char* singular, const char* plural = nullptr);

@@ -43,5 +43,15 @@ TEST(Numbers, CountsBytesAndFlops) {
   EXPECT_EQ(show_counted(2, "launch", "launches"), "2 launches");
 }
 
+TEST(Numbers, QuantitiesHaveFourDigitsAndAPrefix) {
+  EXPECT_EQ(show_quantity(84e15, "FLOP"), "84 PFLOP");
+  EXPECT_EQ(show_quantity(569.664e15, "FLOP"), "569.7 PFLOP");
+  EXPECT_EQ(show_quantity(999.96e12, "FLOP"), "1 PFLOP");
+  EXPECT_EQ(show_quantity(1e21, "FLOP"), "1000 EFLOP");
+  EXPECT_EQ(show_quantity(24'576'000, ""), "24.58 M");
+  EXPECT_EQ(show_quantity(0, "FLOP"), "0 FLOP");
+  EXPECT_EQ(show_quantity(7, ""), "7");
+}
+
 }  // namespace
 }  // namespace stepscope
