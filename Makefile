@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 CMAKE_BUILD = cmake --build --preset
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
-.PHONY: demo test check tidy sanitize asan tsan bench setup build clean
+.PHONY: demo test check tidy sanitize asan tsan bench setup setup-python build clean
 
 demo: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
@@ -26,11 +26,15 @@ setup:
 	@mkdir -p build
 	@tools/setup.sh
 
+# The tools whose reading of our files is tested.
+setup-python: setup
+	@tools/setup_python.sh
+
 build: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS)
 
-test: build check
+test: build check setup-python
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_headers
 	@ctest --preset release -j $(JOBS)
 
@@ -43,7 +47,7 @@ tidy: build
 	@tools/tidy.sh build/release $(JOBS)
 
 # tsan leaves out the sweep over every prefix of a file (one thread, minutes) and the tests of the whole program.
-TSAN_LEAVES_OUT = EveryPrefix|cli\.
+TSAN_LEAVES_OUT = EveryPrefix|cli\.|readers\.
 
 asan: setup
 	@cmake --preset asan > build/configure-asan.log || { cat build/configure-asan.log; exit 1; }

@@ -1,4 +1,5 @@
 """convert: the new file gives the same report, says what was lost in reading the old one, and is never half there."""
+import collections
 import gzip
 import json
 import os
@@ -7,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from program import COMPLETE, DATA, PARTIAL, PROGRAM, UNUSABLE, USAGE, cases, recordings, run
+from program import COMPLETE, DATA, PARTIAL, PROGRAM, ROOT, UNUSABLE, USAGE, cases, recordings, run
 
 GOOD = "cases/A00_good.json"
 CUT = "cases/A01_truncated_mid_event.json"
@@ -26,6 +27,23 @@ def comparable(text):
         return [strip(v) for v in value] if isinstance(value, list) else value
 
     return strip(report)
+
+
+# Arguments of PyTorch's events that the trace has no column for.
+LOST_ARGUMENTS = {"Ev Idx", "Record function id", "Input Strides", "cbid", "context", "queued", "finished", "Op count"}
+LOST_OF_COLLECTIVES = {"In split size", "Out split size", "Process Group Description", "Global rank start", "Global rank stride", "Rank"}
+KEPT_OF_COLLECTIVES = {"Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype", "Process Group Name", "Process Group Ranks"}
+
+
+def kept(event, lost):
+    """The event without what is lost; None for metadata, which are of the file's rows."""
+    if event["ph"] == "M":
+        return None
+    gone = LOST_ARGUMENTS | LOST_OF_COLLECTIVES | (KEPT_OF_COLLECTIVES if event.get("cat") == "cpu_op" else set())
+    arguments = event.get("args", {})
+    lost.update((gone - KEPT_OF_COLLECTIVES) & arguments.keys())
+    arguments = {key: value for key, value in sorted(arguments.items()) if key not in gone}
+    return {**{key: value for key, value in sorted(event.items()) if key != "args"}, **({"args": arguments} if arguments else {})}
 
 
 class Convert(unittest.TestCase):
@@ -113,6 +131,22 @@ class Convert(unittest.TestCase):
             self.assertEqual(done.returncode, UNUSABLE)
             self.assertIn(b"File too large", done.stderr)
             self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_events_are_pytorchs_but_for_what_the_page_lists(self):
+        page = (ROOT / "docs" / "formats" / "chrome-trace.md").read_text()
+        lost_section = page[page.index("## What is lost"):]
+        for name in ("h200/ddp_rank0.pt.trace.json.gz", "h200/solid4_stack.pt.trace.json.gz", "h200/graph.pt.trace.json.gz"):
+            with self.subTest(name):
+                before = json.loads(gzip.decompress((DATA / name).read_bytes()))
+                after = run("convert", name, "-o", "-").json()
+                lost = set()
+                theirs, ours = (collections.Counter(map(json.dumps, filter(None, (kept(e, lost) for e in d["traceEvents"])))) for d in (before, after))
+                self.assertGreater(len(theirs), 1000)
+                self.assertEqual(list((theirs - ours).items())[:3], [])
+                self.assertEqual(list((ours - theirs).items())[:3], [])
+                self.assertEqual([key for key in lost if f"`{key}`" not in lost_section], [])
+                for key in before.keys() - after.keys():
+                    self.assertIn(f"`{key}`", lost_section)
 
     def test_valid_json_for_every_reader(self):
         for name in (recordings()[0], "cases/A04_backslash_paths.json", "cases/A05_unescaped_quotes.json", "cases/A07_inf_nan_na.json"):

@@ -50,7 +50,10 @@ class Fixpoint : public testing::TestWithParam<std::string> {};
 
 TEST_P(Fixpoint, ReadsBackAsItWas) {
   const auto read = read_traces(STEPSCOPE_TESTS_DIR "/data/" + GetParam());
-  if (!read) GTEST_SKIP() << "no trace in it: " << read.error().message;
+  if (!read) {  // the case files of nothing
+    EXPECT_TRUE(GetParam().starts_with("cases/A2")) << read.error().to_string();
+    return;
+  }
   const OwnFile file;
   for (const Trace& trace : *read) {
     const Status written = write_chrome_trace_file(trace, file.path);

@@ -1,0 +1,139 @@
+// The text itself: one small trace against what stands in the file, and what the writing costs in memory. That it reads
+// back is tested in tests/export.
+#include "export/chrome_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "support/trace_from_text.h"
+#include "trace/builder.h"
+
+namespace stepscope {
+namespace {
+
+std::string text_of(const Trace& trace) {
+  std::string text;
+  const Status written = write_chrome_trace(trace, [&](std::string_view piece) -> Status {
+    text += piece;
+    return Done{};
+  });
+  EXPECT_TRUE(written.has_value());
+  return text;
+}
+
+Trace small_trace() {
+  return trace_from_text(R"(
+    op        [linear          ]
+    call         [L1]
+    gpu/7            [K1====]
+    where
+      linear = aten::linear ext 5
+      L1 = cudaLaunchKernel corr 1 ext 5
+      K1 = gemm corr 1 ext 5
+  )");
+}
+
+void expect_in(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+}
+
+TEST(ChromeTrace, EventsStandAsPyTorchWritesThem) {
+  const std::string text = text_of(small_trace());
+  expect_in(text, "  \"traceEvents\": [\n  {\n    \"name\": \"process_sort_index\", \"ph\": \"M\", \"ts\": ");
+  expect_in(text, R"(
+  {
+    "ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": )");
+  expect_in(text, R"(,
+    "args": {
+      "External id": 5
+    }
+  },
+  {
+    "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": )");
+  expect_in(text, R"("pid": 0, "tid": 7,
+    "ts": )");
+  expect_in(text, R"(,
+    "args": {
+      "External id": 5, "device": 0, "stream": 7, "correlation": 1
+    }
+  })");
+  EXPECT_TRUE(text.ends_with("\n  ],\n  \"traceName\": \"\"\n}\n"));
+}
+
+TEST(ChromeTrace, AnEmptyTraceIsADocument) {
+  const std::string text = text_of(Builder().finish(1));
+  expect_in(text, "\"schemaVersion\": 1");
+  expect_in(text, "\"traceEvents\": [\n  ],");
+}
+
+// Outer rows before inner ones of the same start, whatever their tables: viewers nest by the order in the file.
+TEST(ChromeTrace, StepsStandBeforeTheOperatorsTheyContain) {
+  Fragment fragment;
+  const ThreadId thread = fragment.thread("1", "1");
+  Ops::Row op;
+  op.end_ns = 1000;
+  op.thread = thread;
+  op.name = fragment.strings.intern("inner");
+  fragment.ops.push_back(op);
+  Spans::Row step;
+  step.end_ns = 2000;
+  step.thread = thread;
+  step.name = fragment.strings.intern("outer");
+  fragment.spans.push_back(step);
+  step.end_ns = 1000;
+  step.name = fragment.strings.intern("label");
+  fragment.spans.push_back(step);
+  Builder builder;
+  builder.add(std::move(fragment));
+  const std::string text = text_of(builder.finish(1));
+  EXPECT_LT(text.find("\"outer\""), text.find("\"label\""));
+  EXPECT_LT(text.find("\"label\""), text.find("\"inner\""));
+}
+
+TEST(ChromeTrace, PiecesStayOfOneSize) {
+  Fragment fragment;
+  for (int i = 0; i < 50'000; ++i) {
+    Spans::Row row;
+    row.start_ns = i;
+    row.end_ns = i + 1;
+    row.thread = fragment.thread("1", "1");
+    row.name = fragment.strings.intern("a span with a name of some length");
+    fragment.spans.push_back(row);
+  }
+  Builder builder;
+  builder.add(std::move(fragment));
+  std::size_t largest = 0;
+  std::size_t whole = 0;
+  const Status written = write_chrome_trace(builder.finish(1), [&](std::string_view piece) -> Status {
+    largest = std::max(largest, piece.size());
+    whole += piece.size();
+    return Done{};
+  });
+  ASSERT_TRUE(written.has_value());
+  EXPECT_GT(whole, 5U << 20);
+  EXPECT_LE(largest, 1U << 20);
+}
+
+TEST(ChromeTrace, AFailedSinkEndsTheWriting) {
+  Fragment fragment;
+  for (int i = 0; i < 50'000; ++i) {
+    Spans::Row row;
+    row.thread = fragment.thread("1", "1");
+    fragment.spans.push_back(row);
+  }
+  Builder builder;
+  builder.add(std::move(fragment));
+  int asked = 0;
+  const Status written = write_chrome_trace(builder.finish(1), [&](std::string_view) -> Status {
+    ++asked;
+    return Error{ErrorCode::kIo, "no room", ""};
+  });
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().message, "no room");
+  EXPECT_EQ(asked, 1);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,59 @@
+"""Perfetto's trace processor sees in our files what it sees in PyTorch's. TRACE_PROCESSOR names the program; it is no
+package of Debian or Python's, so without the variable the test is skipped."""
+import csv
+import io
+import os
+import subprocess
+import unittest
+
+import files
+
+TRACE_PROCESSOR = os.environ.get("TRACE_PROCESSOR")
+if not TRACE_PROCESSOR:
+    files.skip("TRACE_PROCESSOR is not set; it names Perfetto's trace_processor_shell")
+
+RECORDINGS = ("h200/ddp_rank0", "h200/solid4_stack", "h200/graph", "golden/enc")
+
+
+def query(path, sql):
+    done = subprocess.run([TRACE_PROCESSOR, "query", path, sql], capture_output=True, check=True)
+    return list(csv.reader(io.StringIO(done.stdout.decode("utf-8"))))[1:]
+
+
+class Perfetto(unittest.TestCase):
+    def test_recordings_have_the_same_slices_and_flows(self):
+        sql = ("select (select count(*) from slice), (select sum(dur) from slice), (select sum(depth) from slice), "
+               "(select count(*) from flow), (select sum(value) from stats where severity in ('error', 'data_loss'))")
+        for name in RECORDINGS:
+            with self.subTest(name):
+                theirs = query(files.original(name), sql)
+                self.assertGreater(int(theirs[0][0]), 1000)
+                self.assertGreater(int(theirs[0][3]), 100)
+                self.assertEqual(query(files.rewritten(name), sql), theirs)
+
+    def test_a_session_has_what_was_put_there(self):
+        path = files.session_like()
+        # Its CSV does not escape quotes.
+        slices = query(path, "select category, replace(name, '\"', '`'), count(*), sum(dur), sum(depth) from slice group by 1, 2")
+        by_name = {row[1]: row for row in slices}
+        self.assertEqual(by_name["void gemm<float, 128>(float const*, float*)"][2:4], ["3", "1500000"])
+        self.assertEqual(by_name["forward `mlp`"][2:], ["3", "1200000", "3"])  # inside the step
+        self.assertEqual(by_name["aten::linear"][4], "6")  # inside both
+        self.assertEqual(by_name["prefetch"][2:4], ["1", "1500000"])
+        self.assertEqual(by_name["epoch begins"][2], "1")
+        self.assertEqual(query(path, "select count(*) from flow"), [["6"]])
+        counters = query(path, "select name, value from counter join counter_track on track_id = counter_track.id")
+        self.assertEqual([(name, float(value)) for name, value in counters], [("queue value", 2.5)])
+        self.assertEqual(query(path, "select name, value from stats where severity in ('error', 'data_loss') and value > 0"), [])
+
+    def test_rows_are_named_and_sorted(self):
+        path = files.session_like()
+        processes = query(path, "select pid, name, extract_arg(arg_set_id, 'process_sort_index_hint') from process "
+                                "where name is not null order by 3")
+        self.assertEqual([row[0] for row in sorted(processes, key=lambda row: int(row[2]))], ["4242", "0"])
+        threads = {row[0] for row in query(path, "select name from thread where name is not null")}
+        self.assertLessEqual({"main", "loader"}, threads)
+
+
+if __name__ == "__main__":
+    unittest.main()
