@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Measures the same operations by four timers on one GPU, in turns, and prints a table (docs/performance.md).
 
-    compare_timers.py LIBTIMER_BRIDGE.so [--rounds 5] [--json FILE]
+    compare_timers.py LIBTIMER_BRIDGE.so [--rounds 7] [--json FILE]
 
-Timers: ours (blocked_autorange, CUDA clock), torch.utils.benchmark.Timer (blocked_autorange), our cold and hot kernel
-times, and the naive one: time.time() around a call, nothing waited for. In each round each operation is measured by
-ours and by torch's, in alternating order, so that a clock that drifts meets both; the table has the medians of the
-rounds.
+Timers: ours (blocked_autorange, CUDA clock), torch.utils.benchmark.Timer (blocked_autorange), our cold, cold with nvbench's flush ("written"), warm
+(not flushed) and hot kernel times, Triton's do_bench, and the naive one: time.time() around a call, nothing waited
+for. All times are in us. In each round each operation is measured by ours and by torch's one after the other, the first
+of them in turns. "difference" is the median of the rounds' differences, "scatter" their quartile range: a difference
+within it means nothing. "limit: host" marks operations that the host launches more slowly than the GPU runs them.
 """
 import argparse
 import ctypes
+import gc
 import json
 import statistics
 import sys
@@ -46,8 +48,9 @@ class Bridge:
 
 
 def callback_of(op):
-    """`op` n times in a Python loop, as a C function."""
+    """`op` n times in a Python loop, as a C function. The garbage collector rests meanwhile, as in torch's Timer."""
     def run(count):
+        gc.disable()
         try:
             for _ in range(count):
                 op()
@@ -55,6 +58,8 @@ def callback_of(op):
         except Exception as error:  # an exception cannot pass through C
             print("operation failed:", error, file=sys.stderr)
             return 1
+        finally:
+            gc.enable()
     return RUN(run)
 
 
@@ -85,7 +90,8 @@ def make_operations(bridge):
     target = torch.empty(1 << 26, dtype=torch.uint8, device=device)
     graph = make_graph(lambda: small.add_(1), 50)
     functional = torch.nn.functional
-    layers = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).to(device, bf16)
+    linear = torch.nn.Linear
+    layers = torch.nn.Sequential(linear(1024, 4096), torch.nn.GELU(), linear(4096, 1024)).to(device, bf16)
     batch = random(4096, 1024, dtype=bf16)
 
     def train():
@@ -122,6 +128,15 @@ def measure_naive(op):
     return statistics.median(times)
 
 
+def measure_do_bench(op):
+    """Triton's cold time, in ns: events around each call, L2 overwritten before it, the stream not held."""
+    try:
+        from triton.testing import do_bench
+    except ImportError:
+        return None
+    return do_bench(op, warmup=50, rep=200, return_mode="median") * 1e6
+
+
 def measure_rounds(operations, bridge, rounds, min_time_s):
     callbacks = {name: callback_of(op) for name, op in operations.items()}
     rows = {name: {"ours": [], "torch": []} for name in operations}
@@ -136,9 +151,11 @@ def measure_rounds(operations, bridge, rounds, min_time_s):
     for name, op in operations.items():
         row = rows[name]
         row["naive"] = measure_naive(op)
-        for kind, result in (("cold", bridge.measure("cold", callbacks[name], 0.3, 3.0, 1)),
-                             ("warm", bridge.measure("cold", callbacks[name], 0.2, 3.0, 0)),
-                             ("hot", bridge.measure("hot", callbacks[name], 0.3, 3.0))):
+        row["do_bench"] = measure_do_bench(op)
+        for kind, result in (("cold", bridge.measure("cold", callbacks[name], 0.3, 2.0, 1)),
+                             ("written", bridge.measure("cold", callbacks[name], 0.2, 2.0, 2)),
+                             ("warm", bridge.measure("cold", callbacks[name], 0.2, 2.0, 0)),
+                             ("hot", bridge.measure("hot", callbacks[name], 0.3, 1.5))):
             row[kind] = result.median_ns
             row[kind + "_noise"] = result.spread_ratio
             row[kind + "_samples"] = result.sample_count
@@ -149,25 +166,28 @@ def measure_rounds(operations, bridge, rounds, min_time_s):
 
 
 def print_table(rows):
-    us = lambda ns: f"{ns / 1e3:.2f}" if ns < 1e6 else f"{ns / 1e3:.1f}"
-    print("| operation | our Timer us | torch's us | difference | naive us | cold us | noise | warm us | hot us |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    us = lambda ns: "-" if ns is None else f"{ns / 1e3:.2f}" if ns < 1e6 else f"{ns / 1e3:.1f}"
+    names = ["operation", "limit", "our Timer", "torch's", "difference", "scatter", "naive", "do_bench", "cold", "noise",
+             "written", "warm", "hot", "SM MHz"]
+    print("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
     for name, row in rows.items():
-        ours, theirs = statistics.median(row["ours"]), statistics.median(row["torch"])
-        print(f"| {name} | {us(ours)} | {us(theirs)} | {(ours / theirs - 1) * 100:+.2f}% | {us(row['naive'])} | "
-              f"{us(row['cold'])} | {row['cold_noise'] * 100:.2f}% | {us(row['warm'])} | {us(row['hot'])} |")
-    print("\nspread of the rounds (max/min - 1): ours, torch's; SM clock; warnings")
+        differences = [ours / theirs - 1 for ours, theirs in zip(row["ours"], row["torch"])]
+        low, median, high = statistics.quantiles(differences, n=4)
+        cells = [name, "host" if "host launches" in row["hot_text"] else "GPU", us(statistics.median(row["ours"])),
+                 us(statistics.median(row["torch"])), f"{median * 100:+.1f}%", f"{(high - low) * 100:.1f}%",
+                 us(row["naive"]), us(row["do_bench"]), us(row["cold"]), f"{row['cold_noise'] * 100:.1f}%",
+                 us(row["written"]), us(row["warm"]), us(row["hot"]), f"{row['cold_clock_mhz']:.0f}"]
+        print("| " + " | ".join(cells) + " |")
     for name, row in rows.items():
-        spread = [f"{(max(row[kind]) / min(row[kind]) - 1) * 100:.1f}%" for kind in ("ours", "torch")]
-        warnings = " / ".join(f"{kind}: {row[kind + '_text']}" for kind in ("cold", "hot") if row[kind + "_text"])
-        print(f"{name:30} {spread[0]:>6} {spread[1]:>6} {row['cold_clock_mhz']:7.0f} MHz "
-              f"n={row['cold_samples']},{row['hot_samples']} {warnings}")
+        for kind in ("cold", "written", "warm", "hot"):
+            if row[kind + "_text"]:
+                print(f"{name}, {kind}, {row[kind + '_samples']} samples: {row[kind + '_text']}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("bridge")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--min-time-s", type=float, default=0.2)
     parser.add_argument("--json")
     arguments = parser.parse_args()

@@ -63,7 +63,7 @@ void compare_holds(const std::vector<Named>& kernels) {
       std::vector<double> samples_ns;
       for (int i = 0; i < 420; ++i) {
         const KernelSample sample = checked(bench->take_sample(
-            kernel.launch, {.flush_l2 = true, .hold_stream = way.hold, .hold_limit_ns = kHoldLimitNs}));
+            kernel.launch, {.flush = L2Flush::kClean, .hold_stream = way.hold, .hold_limit_ns = kHoldLimitNs}));
         if (i >= 20) samples_ns.push_back(sample.elapsed_ns);
       }
       print_row(kernel.name, way.name, samples_ns);
@@ -127,8 +127,9 @@ void show_resolutions(const GpuMachine& gpu) {
   const auto bench = checked(KernelBench::open({}, true, StreamGate::Method::kWaitValue));
   std::vector<double> elapsed_ns, clocks_hz;
   for (std::uint64_t ns = 5000; ns < 15'000; ns += 37) {
-    const KernelSample sample = checked(bench->take_sample(
-        [&] { return gpu.launch_spin(ns); }, {.flush_l2 = true, .hold_stream = true, .hold_limit_ns = kHoldLimitNs}));
+    const KernelSample sample =
+        checked(bench->take_sample([&] { return gpu.launch_spin(ns); },
+                                   {.flush = L2Flush::kClean, .hold_stream = true, .hold_limit_ns = kHoldLimitNs}));
     elapsed_ns.push_back(sample.elapsed_ns);
     if (sample.clock_hz) clocks_hz.push_back(*sample.clock_hz);
   }

@@ -89,12 +89,12 @@ int bridge_timer(RunCallback run, double min_run_time_s, BridgeResult* result) {
   return 0;
 }
 
-int bridge_cold(RunCallback run, double min_time_s, double max_time_s, int flush_l2, BridgeResult* result) {
+int bridge_cold(RunCallback run, double min_time_s, double max_time_s, int flush, BridgeResult* result) {
   std::memset(result, 0, sizeof *result);
   KernelTimerOptions options;
   options.min_time_s = min_time_s;
   options.max_time_s = max_time_s;
-  options.flush_l2 = flush_l2 != 0;
+  options.flush = static_cast<L2Flush>(std::clamp(flush, 0, 2));
   return take_kernel_timing(*result, time_cold(once(run), options));
 }
 

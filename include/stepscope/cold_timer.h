@@ -10,6 +10,9 @@
 // are dropped and counted. Sampling ends when the noise (standard deviation over mean) is under 0.5% or no longer
 // falls. `time_hot` asks the other question: many launches back to back on a warm cache, the time of one on average.
 //
+// An empty kernel measures 2.7 us on an H200: the way from event to event is in every cold time, so one that works for
+// 10 us measures 12.7. Events tell times 0.03 us apart there. Numbers: docs/performance.md, "Timers on an H200".
+//
 //   Result<KernelTiming> timing = time_cold([&] { axpy<<<grid, block, 0, stream>>>(n, a, x, y); },
 //                                           {.stream = stream, .bytes = 12.0 * n});
 //   if (timing) puts(timing->to_string().c_str());
@@ -29,6 +32,14 @@
 
 namespace stepscope {
 
+// What lies in L2 when a sample begins, and so who pays for writing back. Neither is right for every kernel, by up to
+// L2's size over the memory's speed (60 MiB, 13 us on an H200; docs/performance.md, "Flushing L2").
+enum class L2Flush : std::uint8_t {
+  kNone,     // the cache is warm with what the sample before left
+  kClean,    // other data, unchanged: a kernel that writes leaves some of its writes in L2 behind its end
+  kWritten,  // other data, just written: the kernel writes it back, also one that only reads. nvbench's way
+};
+
 struct KernelTimerOptions {
   std::string label = "";
   int device = -1;         // -1: the one in use, else device 0
@@ -37,13 +48,13 @@ struct KernelTimerOptions {
   std::optional<double> flops = std::nullopt;  // of one call; gives flops_per_s
 
   std::int64_t min_sample_count = 10;
-  double max_noise_ratio = 0.005;  // stop under this
-  double min_time_s = 0.5;         // not before so much time went into samples (nvbench counts GPU time here)
-  double max_time_s = 15;          // stop in any case
-  double min_clock_ratio = 0.75;   // of the default SM clock; samples under it are dropped. 0: keep all
-  bool flush_l2 = true;            // time_cold
-  bool hold_stream = true;         // false: the callable waits for the device itself
-  double hold_timeout_s = 1;       // let the stream go after so long: the callable seems to wait for it
+  double max_noise_ratio = 0.005;   // stop under this
+  double min_time_s = 0.5;          // not before so much time went into samples (nvbench counts GPU time here)
+  double max_time_s = 15;           // stop in any case
+  double min_clock_ratio = 0.75;    // of the default SM clock; samples under it are dropped. 0: keep all
+  L2Flush flush = L2Flush::kClean;  // time_cold
+  bool hold_stream = true;          // false: the callable waits for the device itself
+  double hold_timeout_s = 1;        // let the stream go after so long: the callable seems to wait for it
 };
 
 enum class StopReason : std::uint8_t {
@@ -68,7 +79,7 @@ struct KernelTiming {
   std::optional<double> default_sm_clock_hz;
   std::optional<double> bytes_per_s;  // by the median
   std::optional<double> flops_per_s;
-  bool l2_flushed = false;
+  L2Flush flush = L2Flush::kNone;
   bool stream_held = false;  // false: gaps between launches of one call and waits of the host are in the times
   StopReason stop_reason = StopReason::kMaxTime;
   std::vector<std::string> warnings;  // sentences

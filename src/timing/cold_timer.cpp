@@ -16,7 +16,8 @@
 namespace stepscope {
 namespace {
 
-// How a stream is held where both ways exist: see docs/performance.md, "Holding a stream".
+// How a stream is held where both ways exist: both measure the same (docs/performance.md, "Holding a stream"), and a
+// wait needs no SM.
 constexpr StreamGate::Method kHoldMethod = StreamGate::Method::kWaitValue;
 // nvbench's: a pause after a throttled sample, growing while that does not help, up to half a second.
 constexpr std::int64_t kThrottlePauseNs = 50'000'000;
@@ -50,7 +51,7 @@ class Measurement {
   Result<KernelTiming> run() {
     if (Status valid = check_options(options_); !valid) return valid.error();
     Result<std::unique_ptr<KernelBench>> bench =
-        KernelBench::open(options_, !is_hot_ && options_.flush_l2, kHoldMethod);
+        KernelBench::open(options_, wanted_flush() != L2Flush::kNone, kHoldMethod);
     if (!bench) return bench.error();
     bench_ = std::move(bench).value();
     if (Status warm = warm_up(); !warm) return warm.error();
@@ -59,6 +60,8 @@ class Measurement {
   }
 
  private:
+  [[nodiscard]] L2Flush wanted_flush() const { return is_hot_ ? L2Flush::kNone : options_.flush; }
+
   // Once without holding: the first launch loads code, which waits for the device.
   Status warm_up() {
     if (options_.hold_stream) {
@@ -67,7 +70,7 @@ class Measurement {
     Result<KernelSample> first = bench_->take_sample(launch_, {});
     if (!first) return first.error();
     request_.hold_stream = options_.hold_stream;
-    request_.flush_l2 = !is_hot_ && options_.flush_l2;
+    request_.flush = wanted_flush();
     // A callable that takes the host long is not one that waits: twice what the warm-up took is allowed.
     request_.hold_limit_ns = std::max(to_ns(options_.hold_timeout_s), 2 * first->launch_wall_ns);
     if (is_hot_) {
@@ -171,7 +174,7 @@ class Measurement {
       if (options_.bytes) timing.bytes_per_s = *options_.bytes / timing.median_ns * 1e9;
       if (options_.flops) timing.flops_per_s = *options_.flops / timing.median_ns * 1e9;
     }
-    timing.l2_flushed = request_.flush_l2 && bench_->can_flush();
+    timing.flush = bench_->can_flush() ? request_.flush : L2Flush::kNone;
     timing.stream_held = request_.hold_stream;
     timing.stop_reason = stop_reason_;
     timing.samples_ns = std::move(samples_ns_);
@@ -187,7 +190,7 @@ class Measurement {
           "the callable waits for the device, or queues more launches than the stream takes: the stream could not be "
           "held, so gaps before and between launches are in these times");
     }
-    if (!is_hot_ && options_.flush_l2 && !timing.l2_flushed) {
+    if (wanted_flush() != timing.flush) {
       warnings.push_back("the size of the L2 cache is not known, so it was not flushed: the cache was warm");
     }
     if (throttled_count_ > 0) {

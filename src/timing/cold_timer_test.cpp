@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "timing/fake_cuda.h"
@@ -42,7 +44,7 @@ TEST(TimeCold, MeasuresTheWorkAndNotTheLaunch) {
   EXPECT_EQ(timing->sample_count(), 3);
   EXPECT_EQ(timing->stop_reason, StopReason::kNoiseSmall);
   EXPECT_TRUE(timing->stream_held);
-  EXPECT_TRUE(timing->l2_flushed);
+  EXPECT_EQ(timing->flush, L2Flush::kClean);
   EXPECT_NEAR(timing->sm_clock_hz.value(), 1e9, 1e7);
   EXPECT_EQ(timing->device_name, "Fake GPU");
   EXPECT_TRUE(timing->warnings.empty()) << timing->warnings[0];
@@ -61,11 +63,22 @@ TEST(TimeCold, QueuesASampleAsDefined) {
   EXPECT_EQ(std::vector<std::string>(log.begin(), log.begin() + 6), warm_up);
 }
 
+TEST(TimeCold, FlushesAsNvbenchDoesWhenAsked) {
+  FakeCuda cuda;
+  KernelTimerOptions options = few();
+  options.flush = L2Flush::kWritten;
+  const Result<KernelTiming> timing = time_cold([&] { cuda.launch_work(5000); }, options);
+  ASSERT_TRUE(timing) << text_of(timing);
+  EXPECT_EQ(timing->flush, L2Flush::kWritten);
+  EXPECT_EQ(cuda.calls("cuMemsetD8Async"), 3);
+  EXPECT_EQ(std::count(cuda.log().begin(), cuda.log().end(), "read"), 0);
+}
+
 TEST(TimeCold, WithoutHoldingTheLaunchIsInTheTime) {
   FakeCuda cuda;
   KernelTimerOptions options = few();
   options.hold_stream = false;
-  options.flush_l2 = false;
+  options.flush = L2Flush::kNone;
   const Result<KernelTiming> timing = time_cold(
       [&] {
         cuda.spend_host_time(70'000);
@@ -75,7 +88,7 @@ TEST(TimeCold, WithoutHoldingTheLaunchIsInTheTime) {
   ASSERT_TRUE(timing) << text_of(timing);
   EXPECT_GT(timing->median_ns, 70'000);
   EXPECT_FALSE(timing->stream_held);
-  EXPECT_FALSE(timing->l2_flushed);
+  EXPECT_EQ(timing->flush, L2Flush::kNone);
 }
 
 TEST(TimeCold, GivesRatesByTheMedian) {
@@ -158,7 +171,7 @@ TEST(TimeCold, ACacheOfUnknownSizeIsNotFlushedAndSaidSo) {
   cuda.l2_bytes = 0;
   const Result<KernelTiming> timing = time_cold([&] { cuda.launch_work(5000); }, few());
   ASSERT_TRUE(timing) << text_of(timing);
-  EXPECT_FALSE(timing->l2_flushed);
+  EXPECT_EQ(timing->flush, L2Flush::kNone);
   EXPECT_TRUE(warns_of(*timing, "cache was warm"));
 }
 
@@ -274,7 +287,7 @@ TEST(TimeHot, AveragesManyLaunchesWithoutFlushing) {
   ASSERT_TRUE(timing) << text_of(timing);
   EXPECT_EQ(timing->launches_per_sample, 100);  // 10 ms
   EXPECT_NEAR(timing->median_ns, 100'000, 100);
-  EXPECT_FALSE(timing->l2_flushed);
+  EXPECT_EQ(timing->flush, L2Flush::kNone);
   EXPECT_EQ(cuda.calls("cuMemsetD8Async"), 0);
   EXPECT_TRUE(timing->warnings.empty()) << timing->warnings[0];
 }
@@ -320,7 +333,7 @@ TEST(KernelTiming, IsReadableAsText) {
   timing.default_sm_clock_hz = 1.98e9;
   timing.bytes_per_s = 3.21e12;
   timing.flops_per_s = 45.6e12;
-  timing.l2_flushed = true;
+  timing.flush = L2Flush::kClean;
   timing.warnings = {"one sentence"};
   EXPECT_EQ(timing.to_string(),
             "axpy, Fake GPU, cold\n"

@@ -91,21 +91,21 @@ Result<KernelSample> KernelBench::take_sample(const std::function<Status()>& lau
 Status KernelBench::queue_begin(const KernelSampleRequest& request) {
   const CudaDriver& driver = context_->driver();
   if (Status done = clock_->stamp_begin(); !done) return done;
-  if (request.flush_l2 && l2_bytes_ != 0) {
-    if (Status done = flush(); !done) return done;
-  }
+  if (Status done = flush(request.flush); !done) return done;
   if (request.hold_stream) {
     if (Status done = gate_->hold(request.hold_limit_ns); !done) return done;
   }
   return check(driver.event_record(begin_, stream_), "cuEventRecord");
 }
 
-// Writing L2's size throws everything else out; nvbench stops there. But what was written then lies in L2 and has to be
-// written back while the measured kernel runs: on an H200 that made reading 256 MiB 13% slower than it is
-// (docs/performance.md, "Flushing L2"). Reading twice L2's size puts lines in its place that cost nothing to drop.
-Status KernelBench::flush() {
+// Writing L2's size throws everything else out, and nvbench stops there. But what was written then lies in L2 and goes
+// back to memory while the measured kernel runs: on an H200 that made reading 256 MiB 13% slower than it is. Reading
+// twice L2's size afterwards puts lines in its place that cost nothing to drop.
+Status KernelBench::flush(L2Flush how) {
+  if (how == L2Flush::kNone || l2_bytes_ == 0) return Done{};
   const CuResult set = context_->driver().memory_set_async(flush_buffer_, 0, l2_bytes_, stream_);
   if (Status done = check(set, "cuMemsetD8Async"); !done) return done;
+  if (how == L2Flush::kWritten) return Done{};
   return kernels_->launch_read(stream_, flush_buffer_ + l2_bytes_, kFlushReads * l2_bytes_);
 }
 

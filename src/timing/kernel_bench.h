@@ -30,7 +30,7 @@ struct KernelSample {
 struct KernelSampleRequest {
   std::int64_t launch_count = 1;
   std::int64_t held_launch_count = 1;  // of these; the stream is let go behind them
-  bool flush_l2 = false;
+  L2Flush flush = L2Flush::kNone;
   bool hold_stream = false;
   std::int64_t hold_limit_ns = 0;
 };
@@ -58,7 +58,7 @@ class KernelBench {
   [[nodiscard]] Status queue_begin(const KernelSampleRequest& request);
   [[nodiscard]] Status queue_launches(const std::function<Status()>& launch, const KernelSampleRequest& request,
                                       KernelSample& sample);
-  [[nodiscard]] Status flush();
+  [[nodiscard]] Status flush(L2Flush how);
   [[nodiscard]] Status finish(KernelSample& sample);
   [[nodiscard]] Status check(CuResult result, const char* call) const {
     return cuda_status(context_->driver(), result, call);

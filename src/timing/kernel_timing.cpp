@@ -37,7 +37,10 @@ std::string KernelTiming::to_string() const {
   static constexpr const char* kFlopUnits[5] = {"MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"};
   const bool is_hot = launches_per_sample > 1;
   std::string text = label.empty() ? device_name : label + ", " + device_name;
-  text += is_hot ? ", hot" : l2_flushed ? ", cold" : ", warm";
+  text += is_hot                       ? ", hot"
+          : flush == L2Flush::kClean   ? ", cold"
+          : flush == L2Flush::kWritten ? ", cold (L2 full of writes)"
+                                       : ", warm";
   text += "\n  median " + time_text(median_ns) + ", mean " + time_text(mean_ns);
   if (noise_ratio) text += format(" +- %.2f%%", *noise_ratio * 100);
   text += ", min " + time_text(min_ns) + ", max " + time_text(max_ns);

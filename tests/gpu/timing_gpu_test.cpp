@@ -144,7 +144,7 @@ TEST_F(Gpu, ColdTimeOfAKernelOfKnownLength) {
     ASSERT_TRUE(timing) << text_of(timing);
     printf("spin %llu ns: %s", static_cast<unsigned long long>(ns), timing->to_string().c_str());
     EXPECT_TRUE(timing->stream_held);
-    EXPECT_TRUE(timing->l2_flushed);
+    EXPECT_EQ(timing->flush, L2Flush::kClean);
     EXPECT_GE(timing->median_ns, static_cast<double>(ns));
     EXPECT_LE(timing->median_ns, static_cast<double>(ns) + 5000);  // without a launch, which takes about as long
     ASSERT_TRUE(timing->sm_clock_hz && timing->default_sm_clock_hz);
@@ -160,13 +160,13 @@ TEST_F(Gpu, ColdIsSlowerThanWarm) {
   options.bytes = static_cast<double>(kBytes);
   const auto read = [&] { return gpu()->launch_read(data, kBytes); };
   const Result<KernelTiming> cold = time_cold(read, options);
-  options.flush_l2 = false;
+  options.flush = L2Flush::kNone;
   const Result<KernelTiming> warm = time_cold(read, options);
   const Result<KernelTiming> hot = time_hot(read, options);
   ASSERT_TRUE(cold && warm && hot) << text_of(cold) << text_of(warm) << text_of(hot);
   printf("read 16 MiB: %s%s%s", text_of(cold).c_str(), text_of(warm).c_str(), text_of(hot).c_str());
   EXPECT_GT(cold->median_ns, 1.2 * warm->median_ns);
-  EXPECT_FALSE(hot->l2_flushed);
+  EXPECT_EQ(hot->flush, L2Flush::kNone);
   (void)gpu()->driver().memory_free(data);
 }
 
