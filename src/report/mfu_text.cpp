@@ -61,6 +61,8 @@ void add_headline(const MfuReport& report, Page& page) {
                                  : number(input.gpus.count) + " x " + clean_text(input.peak.device_name);
   const std::string rest = fmt::format("   {}, {} a step", device, seconds(report.step_times.front().step_s));
   page.add(line.add(rest));
+  page.paragraph("The share of the FLOPs possible in a step that the model itself needs.", kLabelColumn,
+                 Ink::kDim);
 }
 
 // LABEL  EXPRESSION          = RESULT
@@ -208,6 +210,7 @@ std::string recompute_words(const MfuReport& report) {
 }
 
 void add_model_notes(const MfuReport& report, Page& page) {
+  add_note("6 x", "a token costs 2 FLOP for each parameter forward and 4 backward (PaLM, appendix B)", page);
   add_note("attention",
            report.token->attention > 0
                ? "counted in full, also where a causal mask leaves half of it out"
