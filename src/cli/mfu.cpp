@@ -206,11 +206,15 @@ MfuTrace trace_of(const std::string& path, const Trace& trace, const Facts& fact
   if (out.step_count == 0) return out;
   const auto seconds_of = [](DurationNs ns) { return static_cast<double>(ns) * 1e-9; };
   const auto steps = static_cast<double>(out.step_count);
+  // A damaged file may have steps without length.
+  const auto add_time = [&](MfuStepSource source, double step_s) {
+    if (step_s > 0) out.step_times.push_back({source, step_s});
+  };
   if (!facts.ledger.headline_withheld && facts.steps.median_ns) {
-    out.step_times.push_back({MfuStepSource::kRecorded, seconds_of(*facts.steps.median_ns)});
+    add_time(MfuStepSource::kRecorded, seconds_of(*facts.steps.median_ns));
     const auto unprofiled = facts.what_ifs.unprofiled_step();
-    if (unprofiled) out.step_times.push_back({MfuStepSource::kUnprofiled, seconds_of(unprofiled->mid_ns)});
-    out.step_times.push_back({MfuStepSource::kWindow, seconds_of(facts.steps.window.length_ns()) / steps});
+    if (unprofiled) add_time(MfuStepSource::kUnprofiled, seconds_of(unprofiled->mid_ns));
+    add_time(MfuStepSource::kWindow, seconds_of(facts.steps.window.length_ns()) / steps);
   }
   out.operators_not_available = facts.flops.total > 0 ? "" : facts.efficiency.not_available;
   const double share = steps * static_cast<double>(std::max<std::size_t>(facts.busy.size(), 1));

@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from program import COMPLETE, PARTIAL, ROOT, UNUSABLE, USAGE, columns, recordings, run
+from program import COMPLETE, PARTIAL, ROOT, UNUSABLE, USAGE, cases, columns, recordings, run
 
 SOLID = "h200/solid.pt.trace.json.gz"
 SEVEN = ["--params", "7e9", "--gpus", "64", "--peak", "989e12", "--tokens-per-step", "2e6", "--step-s", "9"]
@@ -158,6 +158,19 @@ class Traces(unittest.TestCase):
                 self.assertEqual(document["step_times"][0]["step_ns"], report["steps"]["median_ns"])
                 compared += 1
         self.assertGreater(compared, 10)
+
+    def test_every_file_gives_a_document(self):
+        for path in cases():
+            for more in ([], with_option(SEVEN, "--step-s", "1min")):
+                with self.subTest(path, more=bool(more)):
+                    done = run("mfu", path, *more, "--json")
+                    self.assertIn(done.status, (COMPLETE, USAGE, UNUSABLE, PARTIAL))
+                    document = done.json()
+                    self.assertEqual(document["status"], "complete" if done.status == COMPLETE else
+                                     "partial" if done.status == PARTIAL else "unusable")
+                    if done.status in (COMPLETE, PARTIAL):
+                        self.assertTrue(0 < document["mfu_ratio"] < 1)
+                        self.assertEqual(run("mfu", path, *more).status, done.status)
 
     def test_the_formula_beside_the_operators(self):
         document = run("mfu", SOLID, *GPT, "--step-s", "43.5ms", "--vocab", "32000", "--json").json()
