@@ -6,8 +6,8 @@
 // Which ends to take was measured (bench/interval_coverage.cpp; docs/performance.md has the table):
 //  - of one median: the plain percentiles are too narrow for small samples (87 % instead of 95 % at 7 values), so they
 //    are taken further out by the factor that Student's t has over the normal distribution, times sqrt(n / (n - 1)):
-//    Hesterberg's "expanded percentile" interval. It covers 94 to 98 % from 6 values on.
-//  - of a ratio of two independent medians: plain percentiles cover 95 to 98 % already. With blocks they would cover
+//    Hesterberg's "expanded percentile" interval. It covers 95 to 98.5 % from 6 values on.
+//  - of a ratio of two independent medians: plain percentiles cover 96 to 97 % already. With blocks they would cover
 //    88 % where neighbours are much alike (lag-1 correlation 0.8, 200 steps), so there the ends move out too.
 // BCa was rejected: its acceleration comes from a jackknife, which is inconsistent for a median. Formulas with a
 // density estimate were rejected because step times often have two modes.

@@ -6,7 +6,7 @@
 //  - pairs: runs taken in turns, A B B A. Whatever slows the machine meets both halves of a pair and cancels.
 //  - runs: each run counts once, by its median, however many steps it has. From 6 runs a side the medians are
 //    resampled; with fewer, Student's t on their logarithms with one variance for both sides, which also serves one new
-//    run against several old ones. Resampling few values was rejected: 3 runs a side cover 80 % instead of 95.
+//    run against several old ones. Resampling few values was rejected: 3 runs a side cover 90 % instead of 95.
 //  - steps, when there is one run a side: resampled in blocks, so that the likeness of neighbouring steps counts. Noise
 //    between runs cannot be seen then; what is known of it from elsewhere goes into `between_runs_ratio`, and the
 //    Comparison says whether it is in the interval.

@@ -35,6 +35,9 @@ std::string memory_words(const CommandSummary& summary, const BenchResult& resul
   return "< " + show_bytes(result.hidden_rss_bytes);
 }
 
+// The kernel counts CPU time coarsely; 0 ns would sound as if it did not.
+std::string cpu_words(DurationNs ns) { return ns == 0 ? "0" : show_duration(ns); }
+
 void add_row(Page& page, std::string_view name, const std::string& value, const std::string& further = "",
              Ink ink = Ink::kPlain) {
   Line line = page.line();
@@ -62,8 +65,7 @@ void add_single(const CommandSummary& summary, const BenchResult& result, Page& 
   if (const auto& far = summary.checks.far_values; !far.places.empty()) {
     add_row(page, "far out", fmt::format("{} of the runs, which count too", show_count(std::ssize(far.places))));
   }
-  add_row(page, "CPU",
-          fmt::format("user {}, system {}", show_duration(*summary.user_ns), show_duration(*summary.system_ns)),
+  add_row(page, "CPU", fmt::format("user {}, system {}", cpu_words(*summary.user_ns), cpu_words(*summary.system_ns)),
           summary.cores_used ? fmt::format("({} cores)", show_decimal(*summary.cores_used, 1)) : "");
   add_row(page, "memory", memory_words(summary, result), summary.max_rss_bytes ? "at its peak" : "");
 }
@@ -84,11 +86,11 @@ std::vector<std::string> table_cells(const CommandSummary& summary, const BenchR
                                      const DurationFormat& format, bool narrow) {
   std::vector<std::string> cells = {format.text(*summary.median_ns), interval_words(summary, format)};
   if (narrow) {
-    cells.push_back(show_duration(*summary.user_ns + *summary.system_ns));
+    cells.push_back(cpu_words(*summary.user_ns + *summary.system_ns));
   } else {
     cells.push_back(fmt::format("{} to {}", format.number(*summary.p25_ns), format.number(*summary.p75_ns)));
-    cells.push_back(show_duration(*summary.user_ns));
-    cells.push_back(show_duration(*summary.system_ns));
+    cells.push_back(cpu_words(*summary.user_ns));
+    cells.push_back(cpu_words(*summary.system_ns));
   }
   cells.push_back(memory_words(summary, result));
   return cells;
