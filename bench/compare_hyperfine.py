@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""compare_hyperfine.py [ROUNDS]: the same commands timed by `stepscope bench` and by hyperfine, in turns.
+"""compare_hyperfine.py: the same commands timed by `stepscope bench` and by hyperfine, in turns.
 
 Each round gives a command 40 runs by either program, in an order that swaps from round to round; the table pools the
-runs of all rounds (6). The commands do little, so what a program adds to them would show.
+runs of all rounds. The commands do little, so what a program adds to them would show.
 
     cmake --build --preset release --target stepscope && bench/compare_hyperfine.py
 """
@@ -18,7 +18,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = os.environ.get("STEPSCOPE_PROGRAM", os.path.join(ROOT, "build", "release", "stepscope"))
 TRACE = os.path.join(ROOT, "examples", "data-loader-stall.pt.trace.json.gz")
 RUNS = 40
-COMMANDS = [["true"], ["sh", "-c", "exit 0"], ["python3", "-S", "-c", "pass"], ["sleep", "0.02"], [PROGRAM, "report", TRACE]]
+# Rounds and command: what takes long needs fewer to be known as well.
+COMMANDS = [(40, ["true"]), (40, ["sh", "-c", "exit 0"]), (20, ["python3", "-S", "-c", "pass"]), (10, ["sleep", "0.02"]),
+            (10, [PROGRAM, "report", TRACE])]
 
 
 def ours(command):
@@ -37,9 +39,8 @@ def theirs(command):
 def main():
     if not shutil.which("hyperfine"):
         sys.exit("install hyperfine first (Debian has it)")
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
     print(f"{'command':<34} {'':>14} {'ours':>10} {'hyperfine':>10} {'ratio':>7}")
-    for command in COMMANDS:
+    for rounds, command in COMMANDS:
         times = {ours: [], theirs: []}
         for index in range(rounds):
             for measure in (ours, theirs) if index % 2 == 0 else (theirs, ours):

@@ -34,7 +34,8 @@ const std::array<Source, 3>& sources() {
 double share(int count, int of) { return 100.0 * count / of; }
 
 void medians_and_ratios() {
-  std::printf("95 %% intervals that hold the truth, %%\n%-16s %6s %8s %8s %8s\n", "values", "n", "median", "pairs", "ratio");
+  std::printf("95 %% intervals that hold the truth, %%\n%-16s %6s %8s %8s %8s\n", "values", "n", "median", "pairs",
+              "ratio");
   for (const Source& source : sources()) {
     for (const std::size_t count : {6U, 7U, 8U, 10U, 15U, 20U, 31U, 50U, 100U}) {
       Random random(count);
