@@ -16,14 +16,18 @@
 namespace stepscope {
 
 enum class HookEventKind : std::uint16_t {
-  kOp,          // a finished operator: name, scope in `flags`, a = sequence + 1 (0 unknown), b = forward thread + 1
-  kSpan,        // a finished range of NVTX or of our library: flags = WireSpanSource
-  kCall,        // a finished runtime or driver call: a = correlation, b = NameId of the operator open at its entry
-  kAllocation,  // a = address, b = bytes (two's complement), c = total allocated, end_ns = total reserved
-  kSample,      // start_ns, stack
+  kOp,          // a finished operator: name, scope in `flags` (WireOpScope), a = sequence + 1 (0 unknown), b = forward
+                // thread + 1, detail
+  kSpan,        // a finished range of NVTX or of our library: flags = WireSpanSource, kSpanIsAsync
+  kCall,        // a finished runtime or driver call: a = correlation, b = NameId of the operator open at its entry or 0
+  kAllocation,  // a = address, b = bytes (two's complement), c = total allocated, end_ns = total reserved, flags =
+                // device type << 8 | device number + 1
+  kSample,      // start_ns, stack, a = thread that was looked at (0: the one that writes)
   kCounter,     // a = bits of a double
-  kStep,        // a = step number; start_ns, end_ns
+  kStep,        // a = step number; name, start_ns, end_ns
 };
+inline constexpr std::uint16_t kSpanSourceMask = 0x0F;
+inline constexpr std::uint16_t kSpanIsAsync = 0x10;
 
 struct HookEvent {
   TimeNs start_ns = 0;
@@ -33,7 +37,7 @@ struct HookEvent {
   std::uint64_t c = 0;
   NameId name;               // process-wide name (capture/names.h)
   std::uint32_t stack = 0;   // process-wide stack number of the agent's stack table; 0 none
-  std::uint32_t detail = 0;  // NameId + 1 of JSON text (shapes, types); 0 none
+  std::uint32_t detail = 0;  // NameId + 1 of up to three lines of JSON: shapes, types, concrete inputs; 0 none
   HookEventKind kind = HookEventKind::kOp;
   std::uint16_t flags = 0;
 };

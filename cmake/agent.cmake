@@ -1,0 +1,36 @@
+# libstepscope_agent.so: the agent and the rooms under it, in one shared object that shows only its entry points.
+#
+# It is loaded into programs that know nothing of us: it needs no library but libc's and libstdc++'s (zstd is linked in
+# as an archive), takes none of the program's symbols for its own (-Bsymbolic) and is never unloaded (nodelete: CUPTI
+# and PyTorch keep pointers into it). Thread-local data is in the static block, see capture/thread_state.h.
+include(GNUInstallDirs)
+
+set(objects)
+foreach(room base wire capture agent)
+  list(APPEND objects $<TARGET_OBJECTS:stepscope_${room}>)
+endforeach()
+add_library(stepscope_agent_library SHARED ${objects})
+set(map ${PROJECT_SOURCE_DIR}/src/agent/agent.map)
+set_target_properties(
+  stepscope_agent_library
+  PROPERTIES OUTPUT_NAME stepscope_agent
+             LINKER_LANGUAGE CXX
+             LINK_DEPENDS ${map}
+             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/stepscope)
+target_link_libraries(stepscope_agent_library PRIVATE Threads::Threads ${CMAKE_DL_LIBS} stepscope_zstd)
+target_link_options(
+  stepscope_agent_library
+  PRIVATE
+  -Wl,--version-script=${map}
+  -Wl,-Bsymbolic
+  -Wl,-z,nodelete
+  -Wl,--exclude-libs,ALL)
+if(NOT STEPSCOPE_SANITIZE)
+  target_link_options(stepscope_agent_library PRIVATE -Wl,-z,defs)
+endif()
+stepscope_sanitize(stepscope_agent_library)
+
+# The program looks for it at ../lib/stepscope and at lib/stepscope beside itself (a build tree).
+if(STEPSCOPE_INSTALL)
+  install(TARGETS stepscope_agent_library LIBRARY DESTINATION lib/stepscope)
+endif()

@@ -1,0 +1,211 @@
+// The agent's life: armed by whoever loads it, active once there is something to hear, over at the process's exit.
+//
+// A preloaded agent sits in every process that a command starts, shells and compilers too. So nothing is started before
+// torch, CUDA or NVTX is there, and a process that uses none of them costs the reading of one environment variable.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "agent/agent_state.h"
+#include "agent/gpu.h"
+#include "agent/gpu_devices.h"
+#include "agent/process_facts.h"
+#include "agent/remarks.h"
+#include "capture/event_ring.h"
+#include "capture/recorder.h"
+
+namespace stepscope::agent {
+namespace {
+
+// Of waiting for the worker at exit: its own limit for the device, and some for a slow disk.
+constexpr DurationNs kFinishLimitNs = 20'000'000'000;
+
+std::atomic<AgentState*>& place() {
+  static auto* const one = new std::atomic<AgentState*>(new AgentState);
+  return *one;
+}
+[[maybe_unused]] const std::atomic<AgentState*>& at_load = place();
+
+CaptureInfo describe_capture() {
+  CaptureInfo info = describe_process(options(), now_ns());
+  info.python_version = python_version();
+  info.torch_version = torch_version();
+  add_cuda_versions(info);
+  if (const Gpu* const gpu = attached_gpu(); gpu != nullptr) {
+    info.records_gpu = true;
+    info.cupti_version = gpu->version();
+  }
+  return info;
+}
+
+Result<std::unique_ptr<CaptureFile>> create_capture() {
+  const CaptureInfo info = describe_capture();
+  mkdir(options().directory.c_str(), 0777);  // one level; a failure shows at the file
+  return CaptureFile::create(capture_path(options(), info), info, {.max_file_bytes = options().max_file_bytes});
+}
+
+void say_at_exit() {
+  const std::string line = complaint_line();
+  if (line.empty()) return;
+  const std::string text = line + "\n";
+  // Not the program's stream: it may be locked, closed or gone by now.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+// False: the environment asks for nothing, or for something that is not understood.
+bool read_options(AgentState& agent) {
+  if (agent.options_read) return agent.is_wanted;
+  agent.options_read = true;
+  const char* const text = std::getenv(kAgentOptionsVariable);
+  if (text == nullptr) return false;
+  Result<AgentOptions> parsed = parse_agent_options(text);
+  if (!parsed) {
+    complain(std::string("nothing is captured: ") + kAgentOptionsVariable + ": " + parsed.error().message);
+    say_at_exit();
+    return false;
+  }
+  agent.options = std::move(parsed.value());
+  agent.is_wanted = true;
+  watch_forks();
+  return true;
+}
+
+// What has appeared since the last call. True: there is something to hear.
+bool attach_all(AgentState& agent, std::string_view who) {
+  if (agent.options.stacks) (void)attach_python();
+  const bool has_torch = attach_torch();
+  const bool has_gpu = who == "cuda" && agent.options.gpu && attach_gpu(agent.options);
+  return has_torch || has_gpu || who == "nvtx" || agent.is_active;
+}
+
+// CUDA came while a window was open.
+void join_open_window(AgentState& agent) {
+  const std::lock_guard lock(agent.window);
+  Gpu* const gpu = attached_gpu();
+  if (!agent.window_is_open || gpu == nullptr || gpu->is_started() || !agent.options.gpu) return;
+  (void)gpu->start();
+  if (Worker* const worker = agent.worker.load(); worker != nullptr) worker->describe_again();
+}
+
+bool arm_locked(AgentState& agent, std::string_view who) {
+  if (agent.is_disarmed || who == "preload") return !agent.is_disarmed;
+  if (!attach_all(agent, who)) return true;
+  if (!agent.is_active) return activate(agent);
+  if (who == "cuda") join_open_window(agent);
+  return true;
+}
+
+}  // namespace
+
+AgentState& state() noexcept { return *place().load(std::memory_order_acquire); }
+const AgentOptions& options() noexcept { return state().options; }
+TimeNs now_ns() noexcept { return recorder_now_ns(); }
+
+bool arm(const char* who) noexcept {
+  // Attaching runs code of the program (an operator, CUPTI), which may come back here.
+  static thread_local bool is_arming = false;
+  if (is_arming) return true;
+  is_arming = true;
+  bool is_armed = false;
+  try {
+    AgentState& agent = state();
+    const std::lock_guard lock(agent.arming);
+    is_armed = read_options(agent) && arm_locked(agent, who);
+  } catch (...) {
+    disarm();
+  }
+  is_arming = false;
+  return is_armed;
+}
+
+bool arm_with(const AgentOptions& options) noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.arming);
+  agent.options = options;
+  agent.options_read = agent.is_wanted = true;
+  watch_forks();
+  return activate(agent);
+} catch (...) {
+  return false;
+}
+
+bool activate(AgentState& agent) {
+  set_ring_cap(agent.options.max_memory_bytes / 4);
+  auto* const worker = new Worker({.create_file = create_capture,
+                                   .describe = describe_capture,
+                                   .describe_devices = write_devices,
+                                   .disarm = disarm});
+  if (!worker->start()) {
+    delete worker;
+    complain("nothing is captured: no thread could be started");
+    disarm();
+    return false;
+  }
+  agent.worker.store(worker);
+  agent.is_active = true;
+  // Registered now, after CUDA and PyTorch have registered theirs: ours runs before them.
+  static const int registered = std::atexit(finish);
+  (void)registered;
+  start_controller();
+  return true;
+}
+
+void disarm() noexcept {
+  state().is_disarmed = true;
+  (void)close_window(-1);
+  set_torch_detail(TorchDetail::kOff);
+}
+
+void finish() noexcept try {
+  AgentState& agent = state();
+  if (!agent.is_active) return say_at_exit();
+  agent.is_active = false;
+  stop_controller();
+  (void)close_window(-1);
+  agent.is_disarmed = true;
+  Worker* const worker = agent.worker.exchange(nullptr);
+  if (worker != nullptr) {
+    if (worker->finish(kFinishLimitNs)) {
+      delete worker;
+    } else {
+      complain("the capture was not finished: the disk or the device did not answer in time");
+    }
+  }
+  say_at_exit();
+} catch (...) {
+  // The process ends anyway.
+}
+
+void start_over_in_child() noexcept try {
+  hook_events_on.store(false, std::memory_order_relaxed);
+  replace_gpu(nullptr);
+  reset_callbacks(nullptr, false);
+  reset_remarks();
+  const AgentState& parent = state();
+  auto* const child = new AgentState;
+  // Only read: nobody of this process writes the options once they were read.
+  child->options = parent.options;
+  child->options_read = parent.options_read;
+  child->is_wanted = parent.is_wanted;
+  const bool records = parent.is_active && parent.options.follow_children;
+  child->is_disarmed = !records;
+  place().store(child, std::memory_order_release);
+  if (!records) return;
+  allow_events_in_child();
+  activate(*child);
+} catch (...) {
+  // Without memory for a state of its own the child has none that records.
+}
+
+void forget_everything() {
+  replace_gpu(nullptr);
+  reset_callbacks(nullptr, false);
+  reset_remarks();
+  place().store(new AgentState, std::memory_order_release);
+}
+
+}  // namespace stepscope::agent

@@ -1,0 +1,48 @@
+// What the agent of this process is doing, and the steps of its life. Each process has its own: a forked child starts
+// with a new one, since the old one's mutexes may be held by threads that the child does not have.
+//
+//   nothing -> ready (options read) -> active (worker runs, controller decides) -> over (exit) | disarmed (a failure)
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "agent/parts.h"
+#include "agent/worker.h"
+
+namespace stepscope::agent {
+
+struct AgentState {
+  std::mutex arming;  // one arm() at a time
+  bool options_read = false;
+  bool is_wanted = false;  // the environment asks for a capture
+  bool is_active = false;
+  AgentOptions options;
+
+  std::mutex window;  // opening and closing
+  std::atomic<bool> window_is_open{false};
+  TimeNs window_start_ns = 0;
+  std::int64_t window_first_step = -1;
+
+  std::atomic<bool> is_disarmed{false};
+  std::atomic<Worker*> worker{nullptr};  // never destroyed while its thread may run
+};
+
+[[nodiscard]] AgentState& state() noexcept;
+// Starts the worker and the controller, and sees to the end of the process. Under state().arming.
+bool activate(AgentState& agent);
+// Stops recording for good; the program goes on. Any thread.
+void disarm() noexcept;
+// Ends the capture: the window closed, everything written, the complaint on stderr. Once; at exit.
+void finish() noexcept;
+// In a forked child: forgets the parent's capture and, if the options say so, begins one of its own.
+void start_over_in_child() noexcept;
+// fork.cpp: has start_over_in_child called in each child from now on.
+void watch_forks() noexcept;
+// For tests: options as if the environment had held them, `directory` included.
+bool arm_with(const AgentOptions& options) noexcept;
+// For tests: an agent as of a new process. After finish().
+void forget_everything();
+
+}  // namespace stepscope::agent

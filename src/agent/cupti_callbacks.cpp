@@ -1,0 +1,227 @@
+// The callback itself: at an entry the time, the operator and the stack; at the exit one event for the ring. A driver
+// call inside a runtime call is the same launch seen twice, so only the outermost call of a thread is noted.
+#include "agent/cupti_callbacks.h"
+
+#include <array>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "agent/parts.h"
+
+namespace stepscope::agent {
+namespace {
+
+constexpr std::uint32_t kMostIds = 2048;  // 807 driver calls in CUDA 13.0
+constexpr std::size_t kMostGraphNodes = 1'000'000;
+
+struct CallInfo {
+  NameId name;
+  CallClass kind = CallClass::kOther;
+};
+struct Calls {
+  std::array<CallInfo, kMostIds> driver, runtime;
+};
+Calls& calls() {
+  static auto* const one = new Calls;
+  return *one;
+}
+
+// The outermost call of this thread that is under way.
+struct OpenCall {
+  std::uint32_t round = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t stack = 0;
+  TimeNs start_ns = 0;
+  NameId op;
+  bool is_captured = false;
+  bool is_recorded = false;
+};
+constinit thread_local OpenCall open_call __attribute__((tls_model("initial-exec")));
+constinit std::atomic<std::uint32_t> current_round{1};
+constinit std::atomic<bool> records_on{false};
+
+struct GraphNodes {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, GraphNodeOrigin> origins;  // of nodes seen, to resolve their clones
+  std::vector<GraphNodeOrigin> fresh;
+  std::uint64_t dropped_count = 0;
+};
+constinit std::atomic<GraphNodes*> graph_nodes{nullptr};
+constinit std::atomic<const CuptiTable*> used_table{nullptr};
+
+void note_entry(const CuptiCallbackData& data) noexcept {
+  OpenCall& call = open_call;
+  const std::uint32_t round = current_round.load(std::memory_order_relaxed);
+  if (call.round != round) {
+    call = {};
+    call.round = round;
+  }
+  if (call.depth++ != 0) return;
+  call.correlation = data.correlation;
+  call.is_captured = false;
+  call.is_recorded = records_on.load(std::memory_order_relaxed);
+  call.op = innermost_op();
+  call.stack = python_stack_now();
+  call.start_ns = now_ns();
+}
+
+void note_exit(const CallInfo& info, const CuptiCallbackData& data) noexcept {
+  OpenCall& call = open_call;
+  // Callbacks were switched on inside this call: its entry was not seen.
+  if (call.round != current_round.load(std::memory_order_relaxed) || call.depth == 0) return;
+  if (--call.depth != 0) return;
+  HookEvent event;
+  event.kind = HookEventKind::kCall;
+  event.start_ns = call.start_ns;
+  event.end_ns = now_ns();
+  event.a = call.correlation;
+  event.b = call.op.has_value() ? call.op.value : 0;
+  event.name = info.name;
+  event.stack = call.stack;
+  event.flags = static_cast<std::uint16_t>(info.kind);
+  if (call.is_captured) event.flags |= kCallCaptured;
+  if (call.is_recorded && records_on.load(std::memory_order_relaxed)) event.flags |= kCallRecorded;
+  const auto* const returned = static_cast<const int*>(data.return_value);
+  if (returned != nullptr && *returned != 0) event.flags |= kCallFailed;
+  emit_event(event);
+}
+
+void keep_node(const GraphNodeOrigin& origin) noexcept try {
+  GraphNodes* const nodes = graph_nodes.load(std::memory_order_acquire);
+  if (nodes == nullptr) return;
+  const std::lock_guard lock(nodes->mutex);
+  GraphNodeOrigin known = origin;
+  if (origin.original_node != 0) {
+    const auto found = nodes->origins.find(origin.original_node);
+    if (found == nodes->origins.end()) return;
+    known.op = found->second.op;
+    known.stack = found->second.stack;
+  }
+  if (nodes->origins.size() >= kMostGraphNodes) {
+    ++nodes->dropped_count;
+    return;
+  }
+  nodes->origins[known.node] = known;
+  nodes->fresh.push_back(known);
+} catch (...) {
+  // No memory for a name of a node: its kernels go without.
+}
+
+void note_graph_node(std::uint32_t id, const CuptiResourceData& data) noexcept {
+  const auto* const graph = static_cast<const CuptiGraphData*>(data.descriptor);
+  if (id == kGraphNodeCreated) open_call.is_captured = true;
+  if (graph_nodes.load(std::memory_order_relaxed) == nullptr || graph == nullptr) return;
+  const CuptiTable* const table = used_table.load(std::memory_order_acquire);
+  if (table == nullptr || table->get_graph_node == nullptr) return;
+  // No lock is held here: these are calls of CUPTI.
+  GraphNodeOrigin origin;
+  if (table->get_graph_node(graph->node, &origin.node) != kCuptiSuccess) return;
+  if (id == kGraphNodeCloned) {
+    if (table->get_graph_node(graph->original_node, &origin.original_node) != kCuptiSuccess) return;
+  } else {
+    origin.op = innermost_op();
+    origin.stack = python_stack_now();
+  }
+  keep_node(origin);
+}
+
+bool starts_with_one_of(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (name.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view plain_call_name(std::string_view name) {
+  if (const std::size_t version = name.rfind("_v"); version != std::string_view::npos && version + 2 < name.size() &&
+                                                    name.find_first_not_of("0123456789", version + 2) == name.npos) {
+    name = name.substr(0, version);
+  }
+  for (const std::string_view variant : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(variant)) name.remove_suffix(variant.size());
+  }
+  return name;
+}
+
+bool classify_call(std::string_view name, CallClass& kind) {
+  // cudaLaunchHostFunc runs no kernel; cudaMallocFromPool is an allocation like the others.
+  if (name.starts_with("cudaLaunchHostFunc") || name.starts_with("cuLaunchHostFunc")) return false;
+  const auto is = [&](CallClass which, std::initializer_list<std::string_view> beginnings) {
+    kind = which;
+    return starts_with_one_of(name, beginnings);
+  };
+  return is(CallClass::kLaunch, {"cudaLaunch", "cuLaunch"}) ||
+         is(CallClass::kGraph, {"cudaGraphLaunch", "cuGraphLaunch"}) ||
+         is(CallClass::kCopy, {"cudaMemcpy", "cuMemcpy", "cudaMemset", "cuMemset"}) ||
+         is(CallClass::kSync,
+            {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize",
+             "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"}) ||
+         is(CallClass::kOther,
+            {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc"});
+}
+
+std::vector<WatchedCall> choose_calls(const CuptiTable& table) {
+  std::vector<WatchedCall> watched;
+  for (const CuptiDomain domain : {CuptiDomain::kDriver, CuptiDomain::kRuntime}) {
+    auto& infos = domain == CuptiDomain::kDriver ? calls().driver : calls().runtime;
+    for (std::uint32_t id = 1; id < kMostIds; ++id) {
+      const char* name = nullptr;
+      if (table.get_callback_name(domain, id, &name) != kCuptiSuccess || name == nullptr) continue;
+      const std::string_view plain = plain_call_name(name);
+      CallClass kind = CallClass::kOther;
+      if (!classify_call(plain, kind)) continue;
+      infos[id] = {intern_name(plain), kind};
+      watched.push_back({domain, id});
+    }
+  }
+  return watched;
+}
+
+void begin_callback_round() noexcept { current_round.fetch_add(1, std::memory_order_relaxed); }
+
+void set_records_on(bool are_on) noexcept { records_on.store(are_on, std::memory_order_relaxed); }
+
+void callback(void*, CuptiDomain domain, std::uint32_t id, const void* data) noexcept {
+  if (data == nullptr) return;
+  if (domain == CuptiDomain::kResource) {
+    if (id == kGraphNodeCreated || id == kGraphNodeCloned) {
+      note_graph_node(id, *static_cast<const CuptiResourceData*>(data));
+    }
+    return;
+  }
+  if (id >= kMostIds || (domain != CuptiDomain::kDriver && domain != CuptiDomain::kRuntime)) return;
+  const CallInfo& info = domain == CuptiDomain::kDriver ? calls().driver[id] : calls().runtime[id];
+  const auto& call = *static_cast<const CuptiCallbackData*>(data);
+  if (call.site == 0) {
+    note_entry(call);
+  } else {
+    note_exit(info, call);
+  }
+}
+
+std::vector<GraphNodeOrigin> take_graph_nodes() {
+  GraphNodes* const nodes = graph_nodes.load(std::memory_order_acquire);
+  if (nodes == nullptr) return {};
+  const std::lock_guard lock(nodes->mutex);
+  return std::exchange(nodes->fresh, {});
+}
+
+std::uint64_t dropped_graph_node_count() {
+  GraphNodes* const nodes = graph_nodes.load(std::memory_order_acquire);
+  if (nodes == nullptr) return 0;
+  const std::lock_guard lock(nodes->mutex);
+  return nodes->dropped_count;
+}
+
+void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes) {
+  used_table.store(table, std::memory_order_release);
+  begin_callback_round();
+  // The old one stays: a callback may be in it.
+  graph_nodes.store(keeps_graph_nodes ? new GraphNodes : nullptr, std::memory_order_release);
+}
+
+}  // namespace stepscope::agent

@@ -1,0 +1,78 @@
+// The GPU side of the agent: CUPTI attached once, records and callbacks switched on for a window and off again.
+//
+//   attach   version, clock, buffers, which calls; enables nothing
+//   start    subscribes, callbacks on, then records on           (0.1 ms; 20 ms the first time, in the driver)
+//   stop     records off, then callbacks off, unsubscribes       nothing of ours stays in the program's way
+//   drain    worker: full buffers to the file and the ledger
+//   flush    worker: asks CUPTI for buffers; what is unfinished stays with it unless forced
+//
+// Records of launches from before the stop still come after it, so nobody waits for the device: the worker asks until
+// the ledger has a record for each launch. A device synchronize at the stop was rejected: from another thread it breaks
+// a graph capture of the user's, and there is no way to ask whether any stream of the process captures.
+// The subscription is held for a window only, since torch.profiler runs without its GPU data while we hold it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/cupti_activity.h"
+#include "agent/cupti_buffers.h"
+#include "agent/cupti_callbacks.h"
+#include "agent/cupti_table.h"
+#include "agent/ledger.h"
+#include "capture/agent_options.h"
+
+namespace stepscope::agent {
+
+class Gpu {
+ public:
+  Gpu(const CuptiTable& table, const AgentOptions& options);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  // Each gives false after a remark or complaint that says why; the program goes on without GPU records then.
+  bool attach() noexcept;
+  bool start() noexcept;
+  void stop() noexcept;
+  void flush(bool is_forced) noexcept;
+  void drain(CaptureFile& file, Ledger& ledger);
+
+  [[nodiscard]] bool is_started() const { return is_started_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t version() const { return version_; }
+  [[nodiscard]] bool has_full_buffers() const { return buffers_.full_count() > 0; }
+  [[nodiscard]] const CuptiBuffers& buffers() const { return buffers_; }
+
+ private:
+  static void request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records);
+  static void complete_buffer(CuptiContext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,
+                              std::size_t valid);
+  template <class Visit>
+  void each_record(std::uint8_t* buffer, std::size_t valid, Visit&& visit) const;
+  bool subscribe();
+  bool enable_callbacks();
+  bool enable_records();
+  void disable_records();
+  [[nodiscard]] std::string explain(CuptiResult result) const;
+
+  const CuptiTable table_;
+  const bool keeps_graphs_, keeps_memory_;
+  CuptiBuffers buffers_;
+  ActivityWriter writer_;
+  std::vector<WatchedCall> calls_;
+  std::vector<CuptiKind> enabled_;
+  CuptiSubscriber subscriber_ = nullptr;
+  std::uint32_t version_ = 0;
+  std::atomic<bool> is_started_{false};
+  std::atomic<std::uint64_t> cupti_dropped_count_{0}, spare_dropped_count_{0};
+};
+
+// The one of this process; nullptr: none is attached.
+[[nodiscard]] Gpu* attached_gpu() noexcept;
+// Loads CUPTI and attaches; true at once if that was done. A process tries once: what failed will fail again.
+bool attach_gpu(const AgentOptions& options) noexcept;
+// A forked child has no GPU. Tests give theirs.
+void replace_gpu(Gpu* gpu) noexcept;
+
+}  // namespace stepscope::agent

@@ -1,0 +1,47 @@
+// Opening and closing, each on the caller's thread, so that the first and the last call of a step fall on the right
+// side. Order: what is heard first is switched off last, so that no record comes without the call that made it.
+#include "agent/agent_state.h"
+#include "agent/gpu.h"
+#include "agent/parts.h"
+#include "capture/event_ring.h"
+
+namespace stepscope::agent {
+
+bool open_window(std::int64_t first_step) noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.window);
+  Worker* const worker = agent.worker.load();
+  if (worker == nullptr || agent.is_disarmed || agent.window_is_open) return false;
+  agent.window_is_open = true;
+  agent.window_first_step = first_step;
+  agent.window_start_ns = now_ns();
+  hook_events_on.store(true, std::memory_order_relaxed);
+  set_torch_detail(TorchDetail::kFull);
+  if (Gpu* const gpu = attached_gpu(); gpu != nullptr && agent.options.gpu) (void)gpu->start();
+  worker->window_opened();
+  return true;
+} catch (...) {
+  return false;
+}
+
+bool close_window(std::int64_t last_step) noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.window);
+  if (!agent.window_is_open) return false;
+  const TimeNs end_ns = now_ns();
+  if (Gpu* const gpu = attached_gpu(); gpu != nullptr) gpu->stop();
+  // With graphs, operators stay known: a graph may be captured before the next window.
+  if (!agent.options.graphs) set_torch_detail(TorchDetail::kUserScopes);
+  hook_events_on.store(false, std::memory_order_relaxed);
+  agent.window_is_open = false;
+  if (Worker* const worker = agent.worker.load(); worker != nullptr) {
+    worker->window_closed({agent.window_start_ns, end_ns, agent.window_first_step, last_step});
+  }
+  return true;
+} catch (...) {
+  return false;
+}
+
+bool is_window_open() noexcept { return state().window_is_open.load(std::memory_order_relaxed); }
+
+}  // namespace stepscope::agent

@@ -1,0 +1,98 @@
+// The agent's one thread: empties rings and CUPTI's buffers into the capture file.
+//
+// It sleeps without a time limit while nothing records, and looks every 50 ms (5 ms after a full look) while a window
+// is open. The file is created at the first record, so a process that does nothing of interest leaves none. Everything
+// that a killed process would lose is at most a second old: CUPTI is asked for its buffers and the chunk is written out
+// once a second. Whatever fails stops the capture for good and is said; the program never waits.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/hook_writer.h"
+#include "agent/ledger.h"
+#include "capture/capture_file.h"
+#include "wire/records.h"
+
+namespace stepscope::agent {
+
+struct WorkerSetup {
+  std::function<Result<std::unique_ptr<CaptureFile>>()> create_file;
+  std::function<CaptureInfo()> describe;
+  std::function<void(CaptureFile&)> describe_devices;  // when the first GPU record was written
+  std::function<void()> disarm;                        // the capture cannot go on: stop recording
+  DurationNs settle_limit_ns = 10'000'000'000;         // of waiting for records of launches after a window
+};
+
+class Worker {
+ public:
+  explicit Worker(WorkerSetup setup);
+  ~Worker();  // only after finish() gave true, or when start() was never called
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // False: no thread could be had.
+  bool start() noexcept;
+  void window_opened() noexcept;
+  void window_closed(const WireWindow& window) noexcept;
+  // Collects what is under way, writes the ledger, closes the file. False: not done within `limit_ns`; the thread is
+  // left alone then and so must be this object.
+  bool finish(DurationNs limit_ns) noexcept;
+  // What the process is has changed (CUDA was attached): said in the file anew.
+  void describe_again() noexcept { wants_description_.store(true, std::memory_order_relaxed); }
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kOpen, kSettling };
+
+  static void* enter(void* worker) noexcept;
+  void run();
+  void look();
+  void look_at_gpu();
+  void settle();
+  void end_settling(bool is_complete);
+  void keep_fresh();
+  void write_windows();
+  void write_graph_nodes();
+  void write_remarks();
+  void write_ledger();
+  void close_file();
+  CaptureFile* file();
+  void check_file();
+  // Sleeps until the bell rings or `limit_ns` passed; < 0: no limit.
+  void wait(DurationNs limit_ns);
+  void ring_bell() noexcept;
+
+  WorkerSetup setup_;
+  pthread_t thread_{};
+  bool is_started_ = false;
+
+  // Guarded by mutex_.
+  pthread_mutex_t mutex_;
+  pthread_cond_t bell_, done_;
+  Phase phase_ = Phase::kIdle;
+  bool is_finishing_ = false;
+  bool bell_rang_ = false;
+  bool is_done_ = false;
+  std::vector<WireWindow> windows_;
+  std::atomic<bool> wants_description_{false};
+
+  // The thread's.
+  std::unique_ptr<CaptureFile> file_;
+  bool file_failed_ = false;
+  bool file_is_full_ = false;
+  bool devices_described_ = false;
+  Ledger ledger_;
+  std::optional<HookWriter> hook_writer_;
+  std::size_t event_count_ = 0;  // of the last look
+  std::size_t remark_count_ = 0;
+  DurationNs fresh_at_ns_ = 0;
+  DurationNs settle_until_ns_ = 0;
+  std::uint64_t record_count_at_flush_ = 0;
+};
+
+}  // namespace stepscope::agent
