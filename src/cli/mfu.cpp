@@ -202,8 +202,11 @@ MfuTrace trace_of(const std::string& path, const Trace& trace, const Facts& fact
   const bool is_partial = trace.notes.lost_anything() || facts.ledger.headline_withheld;
   out.status = is_partial ? ReportStatus::kPartial : ReportStatus::kComplete;
   out.step_count = facts.steps.steps.size();
-  out.operators_not_available = "no step is marked in the trace, --steps names the span that is one";
-  if (out.step_count == 0) return out;
+  out.steps_not_available = "no step is marked in the trace; name the span that is one with --steps, or give --step-s";
+  if (out.step_count == 0) {
+    out.operators_not_available = "no step is marked in the trace; name the span that is one with --steps";
+    return out;
+  }
   const auto seconds_of = [](DurationNs ns) { return static_cast<double>(ns) * 1e-9; };
   const auto steps = static_cast<double>(out.step_count);
   // A damaged file may have steps without length.

@@ -100,7 +100,10 @@ Result<MfuReport> build_mfu_report(MfuInput input) {
     if (auto status = add_formula(report); !status) return status.error();
   }
   if (report.input.trace) add_operators(report);
-  if (report.step_times.empty()) return invalid("the time of a step is not known");
+  if (report.step_times.empty()) {
+    const std::string why = report.input.trace ? ": " + report.input.trace->steps_not_available : "";
+    return invalid("the time of a step is not known" + why);
+  }
   if (report.rows.empty()) {
     const std::string why = report.input.trace ? report.input.trace->operators_not_available : "no model";
     return invalid("nothing says how many FLOPs a step takes: " + why +

@@ -62,7 +62,8 @@ struct MfuTrace {
   ReportStatus status = ReportStatus::kComplete;
   std::size_t step_count = 0;
   std::vector<MfuStepTime> step_times;
-  double operator_flops = 0;  // model FLOPs: without recomputation
+  std::string steps_not_available;  // why there are none
+  double operator_flops = 0;        // model FLOPs: without recomputation
   double operator_flops_causal_halved = 0;
   double recomputed_flops = 0;
   std::string operators_not_available;  // why operator_flops is 0

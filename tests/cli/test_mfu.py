@@ -138,6 +138,7 @@ class WrongUsage(unittest.TestCase):
         self.assert_refused(["h200/ddp_rank0.pt.trace.json.gz"], "record_shapes=True", UNUSABLE)
         self.assert_refused(["h200/graph.pt.trace.json.gz"], "CUDA graph", UNUSABLE)
         self.assert_refused(["cases/A21b_events_only_in_two_steps.json"], "incomplete", UNUSABLE)
+        self.assert_refused(["cases/A22_no_profiler_step.json"], "name the span that is one with --steps", UNUSABLE)
         self.assert_refused(["cases/B07_unknown_gpu.json"], "Madeup Accelerator 9000")
         self.assert_refused([SOLID, "--steps", "nothing"], "forward")
 
