@@ -235,6 +235,10 @@ int run_bench(const Arguments& arguments, Console& console) {
     console.complain("--runs and --min-time both say when to stop; give one of them");
     return kExitUsage;
   }
+  if (options.json && options.request.show_output) {
+    console.complain("--json and --show-output would mix on standard output; give one of them");
+    return kExitUsage;
+  }
   if (options.min_time_s) options.request.plan.min_time_ns = std::llround(*options.min_time_s * 1e9);
   BenchResult result;
   {

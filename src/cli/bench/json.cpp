@@ -96,14 +96,14 @@ Json comparison_json(const BenchResult& result) {
           {"pairs_to_tell_1_percent", or_null(result.pairs_to_tell)}};
 }
 
-Json failure_json(const BenchResult& result, bool shows_output) {
+Json failure_json(const BenchResult& result) {
   if (!result.failure) return nullptr;
   const CommandFailure& failure = *result.failure;
   Json out = {{"command", result.commands[failure.command].label}, {"in_warm_up", failure.in_warm_up}};
   out["message"] = failure.error ? failure.error->message : end_words(*failure.run);
   out["exit_status"] = failure.run ? or_null(failure.run->exit_status) : Json(nullptr);
   out["signal"] = failure.run ? or_null(failure.run->signal) : Json(nullptr);
-  out["stderr_end"] = failure.run && !shows_output ? Json(failure.run->stderr_end) : Json(nullptr);
+  out["stderr_end"] = failure.run ? Json(failure.run->stderr_end) : Json(nullptr);
   return out;
 }
 
@@ -119,7 +119,6 @@ Json plan_json(const BenchRequest& request) {
   out["min_time_ns"] = plan.run_count ? Json(nullptr) : Json(plan.min_time_ns);
   out["seed"] = plan.seed;
   out["by_shell"] = request.by_shell;
-  out["show_output"] = request.show_output;
   out["ignore_failure"] = plan.ignore_failure;
   return out;
 }
@@ -135,7 +134,7 @@ std::string write_bench_json(const BenchRequest& request, const BenchResult& res
               {"stepscope_version", kStepscopeVersion},
               {"status", status_name(result)},
               {"comparison", comparison_json(result)},
-              {"failure", failure_json(result, request.show_output)},
+              {"failure", failure_json(result)},
               {"interrupted_by_signal", or_null(result.interrupted_by)},
               {"asked", plan_json(request)},
               {"confidence_ratio", kBenchConfidence},
