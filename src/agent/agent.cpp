@@ -48,12 +48,19 @@ Result<std::unique_ptr<CaptureFile>> create_capture() {
   return CaptureFile::create(capture_path(options(), info), info, {.max_file_bytes = options().max_file_bytes});
 }
 
-void say_at_exit() {
+void say_complaint(AgentState& agent) {
   const std::string line = complaint_line();
-  if (line.empty()) return;
+  if (line.empty() || agent.has_spoken) return;
+  agent.has_spoken = true;
   const std::string text = line + "\n";
   // Not the program's stream: it may be locked, closed or gone by now.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Called once CUDA or PyTorch is there and has registered its own end: ours then runs before it.
+void end_at_exit() {
+  static const int registered = std::atexit(finish);
+  if (registered != 0) remark("the process could not say when it ends: the capture's last second is missing");
 }
 
 // False: the environment asks for nothing, or for something that is not understood.
@@ -65,7 +72,7 @@ bool read_options(AgentState& agent) {
   Result<AgentOptions> parsed = parse_agent_options(text);
   if (!parsed) {
     complain(std::string("nothing is captured: ") + kAgentOptionsVariable + ": " + parsed.error().message);
-    say_at_exit();
+    say_complaint(agent);
     return false;
   }
   agent.options = std::move(parsed.value());
@@ -93,6 +100,8 @@ void join_open_window(AgentState& agent) {
 
 bool arm_locked(AgentState& agent, std::string_view who) {
   if (agent.is_disarmed || who == "preload") return !agent.is_disarmed;
+  // Also for the line that says why nothing could be attached.
+  end_at_exit();
   if (!attach_all(agent, who)) return true;
   if (!agent.is_active) return activate(agent);
   if (who == "cuda") join_open_window(agent);
@@ -147,9 +156,7 @@ bool activate(AgentState& agent) {
   }
   agent.worker.store(worker);
   agent.is_active = true;
-  // Registered now, after CUDA and PyTorch have registered theirs: ours runs before them.
-  static const int registered = std::atexit(finish);
-  (void)registered;
+  end_at_exit();
   start_controller();
   return true;
 }
@@ -162,7 +169,7 @@ void disarm() noexcept {
 
 void finish() noexcept try {
   AgentState& agent = state();
-  if (!agent.is_active) return say_at_exit();
+  if (!agent.is_active) return say_complaint(agent);
   agent.is_active = false;
   stop_controller();
   (void)close_window(-1);
@@ -175,7 +182,7 @@ void finish() noexcept try {
       complain("the capture was not finished: the disk or the device did not answer in time");
     }
   }
-  say_at_exit();
+  say_complaint(agent);
 } catch (...) {
   // The process ends anyway.
 }

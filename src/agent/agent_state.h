@@ -18,6 +18,7 @@ struct AgentState {
   bool options_read = false;
   bool is_wanted = false;  // the environment asks for a capture
   bool is_active = false;
+  bool has_spoken = false;  // the line on stderr
   AgentOptions options;
 
   std::mutex window;  // opening and closing

@@ -1,0 +1,266 @@
+// Attaching, windows and drains against a CUPTI that misbehaves on request.
+#include "agent/gpu.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/agent_state.h"
+#include "agent/capture_test_support.h"
+#include "agent/fake_cupti_test_support.h"
+#include "agent/hook_writer.h"
+#include "agent/remarks.h"
+
+namespace stepscope::agent {
+namespace {
+
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    forget_everything();
+    hook_events_on = true;
+  }
+  void TearDown() override {
+    hook_events_on = false;
+    drain_events([](const RingThread&, std::span<const HookEvent>) {});
+    forget_everything();
+  }
+  Gpu& attach(const AgentOptions& options = {}) {
+    gpu_ = std::make_unique<Gpu>(FakeCupti::table(), options);
+    replace_gpu(gpu_.get());
+    EXPECT_TRUE(gpu_->attach());
+    return *gpu_;
+  }
+  void drain() {
+    drain_events([this](const RingThread& thread, std::span<const HookEvent> events) { writer.write(thread, events); });
+    gpu_->flush(false);
+    gpu_->drain(file, ledger);
+  }
+  [[nodiscard]] const Records& records() const { return file.records; }
+  static bool was_remarked(const std::string& part) {
+    for (const Remark& remark : remarks_from(0)) {
+      if (remark.text.find(part) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  FakeCupti cupti;
+  MemoryCapture file;
+  Ledger ledger{1024};
+  HookWriter writer{file, ledger};
+  std::unique_ptr<Gpu> gpu_;
+};
+
+TEST_F(GpuTest, AttachingEnablesNothing) {
+  attach();
+  EXPECT_TRUE(cupti.enabled.empty());
+  EXPECT_TRUE(cupti.callbacks.empty());
+  EXPECT_EQ(cupti.subscriber_count, 0);
+}
+
+TEST_F(GpuTest, DeviceTimesComeFromOurClock) {
+  attach();
+  const TimeNs before = now_ns();
+  const auto device = static_cast<TimeNs>(cupti.clock());
+  EXPECT_LE(before, device);
+  EXPECT_LE(device, now_ns());
+}
+
+TEST_F(GpuTest, AWindowHasEachLaunchOnceWithItsKernel) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  for (int i = 0; i < 10; ++i) cupti.launch();
+  cupti.copy(cupti.call(FakeCupti::kMemcpy), 4096);
+  cupti.call(FakeCupti::kSync);
+  cupti.call(FakeCupti::kEventRecord);  // not watched
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(records().calls.size(), 12U);  // the driver calls inside are not seen twice
+  ASSERT_EQ(records().gpu_events.size(), 11U);
+  EXPECT_EQ(records().strings.at(records().calls[0].name), "cudaLaunchKernel");
+  EXPECT_EQ(records().strings.at(records().gpu_events[0].name), "void kernel<float>(float*)");
+  EXPECT_EQ(records().strings.at(records().gpu_events[10].name), "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(records().gpu_events[10].bytes.value_or(0), 4096);
+  EXPECT_EQ(ledger.host().launch_count, 10U);
+  EXPECT_EQ(ledger.host().unmatched_count, 0U);
+  EXPECT_EQ(ledger.device(0).unmatched_count, 0U);
+}
+
+TEST_F(GpuTest, AStopLeavesNothingOn) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  EXPECT_FALSE(cupti.enabled.empty());
+  gpu.stop();
+  EXPECT_TRUE(cupti.enabled.empty());
+  EXPECT_TRUE(cupti.callbacks.empty());
+  EXPECT_EQ(cupti.subscriber_count, 0);
+}
+
+TEST_F(GpuTest, TenThousandWindowsEndAsTheyBegan) {
+  Gpu& gpu = attach();
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(gpu.start());
+    cupti.launch();
+    gpu.stop();
+    if (i % 100 == 0) drain();
+  }
+  drain();
+  ledger.settle();
+  EXPECT_EQ(records().calls.size(), 10'000U);
+  EXPECT_EQ(records().gpu_events.size(), 10'000U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  EXPECT_TRUE(cupti.enabled.empty());
+  EXPECT_LE(gpu.buffers().held_bytes(), 8 * kBufferBytes);
+}
+
+TEST_F(GpuTest, LostLateDoubledAndTimelessRecordsAreCounted) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  cupti.call(FakeCupti::kLaunch);  // lost
+  const std::uint32_t doubled = cupti.call(FakeCupti::kLaunch);
+  cupti.kernel(doubled, 10, 20);
+  cupti.kernel(doubled, 10, 20);
+  const std::uint32_t late = cupti.call(FakeCupti::kLaunch);
+  cupti.kernel(cupti.call(FakeCupti::kLaunch), 0, 0);
+  cupti.kernel(cupti.call(FakeCupti::kLaunch), 30, 20);
+  drain();
+  EXPECT_EQ(ledger.outstanding_count(), 2U);
+  cupti.kernel(late, 10, 20);
+  cupti.drop(5);
+  gpu.stop();
+  drain();
+  EXPECT_EQ(ledger.outstanding_count(), 1U);
+  ledger.settle();
+  EXPECT_EQ(ledger.host().unmatched_count, 1U);
+  EXPECT_EQ(ledger.host().dropped_by_cupti_count, 5U);
+  EXPECT_EQ(ledger.device(0).unmatched_count, 1U);
+  EXPECT_EQ(ledger.device(0).bad_time_count, 2U);
+  EXPECT_EQ(records().gpu_events.size(), 5U);  // all that came is kept
+}
+
+TEST_F(GpuTest, FailedAndCapturedLaunchesExpectNoRecord) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  cupti.call(FakeCupti::kLaunch, 700);
+  cupti.call(FakeCupti::kLaunch, 0, [&] { cupti.graph_node(kGraphNodeCreated, 11, 0); });
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 0U);
+  EXPECT_EQ(ledger.host().unmatched_count, 0U);
+  EXPECT_EQ(records().calls.size(), 2U);
+}
+
+TEST_F(GpuTest, ACallThatBeganBeforeTheWindowIsLeftOut) {
+  Gpu& gpu = attach();
+  cupti.call(FakeCupti::kLaunch, 0, [&] { ASSERT_TRUE(gpu.start()); });
+  cupti.launch();
+  cupti.call(FakeCupti::kLaunch, 0, [&] { gpu.stop(); });
+  ASSERT_TRUE(gpu.start());
+  cupti.launch();
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(records().calls.size(), 2U);
+  EXPECT_EQ(ledger.host().unmatched_count, 0U);
+}
+
+TEST_F(GpuTest, PastTheCapCuptiStillGetsBuffersAndTheLossIsCounted) {
+  AgentOptions options;
+  options.max_memory_bytes = 4 * kBufferBytes;  // two buffers
+  Gpu& gpu = attach(options);
+  ASSERT_TRUE(gpu.start());
+  constexpr std::uint64_t kLaunches = 10'000;  // of 256 bytes each: five buffers
+  for (std::uint64_t i = 0; i < kLaunches; ++i) cupti.launch();
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(cupti.null_buffer_count, 0);
+  EXPECT_GT(ledger.host().dropped_by_cap_count, 0U);
+  EXPECT_EQ(records().gpu_events.size() + ledger.host().dropped_by_cap_count, kLaunches);
+  EXPECT_LE(gpu.buffers().held_bytes(), 2 * kBufferBytes + 2 * kSpareBytes);
+}
+
+TEST_F(GpuTest, YieldsToARivalAndNamesIt) {
+  cupti.subscribe_result = kCuptiMultipleSubscribers;
+  cupti.rival = "CUPTI for Kineto";
+  Gpu& gpu = attach();
+  EXPECT_FALSE(gpu.start());
+  EXPECT_TRUE(cupti.enabled.empty());
+  EXPECT_TRUE(was_remarked("CUPTI for Kineto"));
+  EXPECT_NE(complaint_line().find("another profiler"), std::string::npos);
+  // It may be gone at the next window.
+  cupti.subscribe_result = kCuptiSuccess;
+  EXPECT_TRUE(gpu.start());
+  gpu.stop();
+}
+
+TEST_F(GpuTest, SaysTheRemedyWherePrivilegesAreMissing) {
+  cupti.enable_results[CuptiKind::kConcurrentKernel] = kCuptiInsufficientPrivileges;
+  Gpu& gpu = attach();
+  EXPECT_FALSE(gpu.start());
+  EXPECT_FALSE(gpu.is_started());
+  EXPECT_EQ(cupti.subscriber_count, 0);
+  EXPECT_TRUE(was_remarked("NVreg_RestrictProfilingToAdminUsers=0"));
+}
+
+TEST_F(GpuTest, GoesOnWithoutAKindThatIsRefused) {
+  cupti.enable_results[CuptiKind::kOverhead] = 21;
+  Gpu& gpu = attach();
+  EXPECT_TRUE(gpu.start());
+  EXPECT_TRUE(was_remarked("kind 17"));
+  gpu.stop();
+}
+
+TEST_F(GpuTest, RefusesACuptiThatIsTooOld) {
+  cupti.version = 17;
+  Gpu gpu(FakeCupti::table(), {});
+  EXPECT_FALSE(gpu.attach());
+  EXPECT_TRUE(was_remarked("older than CUDA 12"));
+}
+
+TEST_F(GpuTest, WorksWithoutTheFunctionsThatNewVersionsHave) {
+  CuptiTable table = FakeCupti::table();
+  table.subscribe_named = nullptr;
+  table.register_timestamp = nullptr;
+  table.get_graph_node = nullptr;
+  Gpu gpu(table, {});
+  replace_gpu(&gpu);
+  ASSERT_TRUE(gpu.attach());
+  ASSERT_TRUE(gpu.start());
+  cupti.launch();
+  cupti.graph_node(kGraphNodeCreated, 1, 0);
+  gpu.stop();
+  gpu.flush(false);
+  gpu.drain(file, ledger);
+  EXPECT_EQ(records().gpu_events.size(), 1U);
+  EXPECT_TRUE(was_remarked("CLOCK_REALTIME"));
+  replace_gpu(nullptr);
+}
+
+TEST_F(GpuTest, GraphNodesKeepTheirOriginThroughCloning) {
+  AgentOptions options;
+  options.graphs = true;
+  Gpu& gpu = attach(options);
+  EXPECT_EQ(cupti.subscriber_count, 1);
+  EXPECT_TRUE(cupti.enabled.empty());
+  cupti.graph_node(kGraphNodeCreated, 11, 0);
+  cupti.graph_node(kGraphNodeCloned, 22, 11);
+  cupti.graph_node(kGraphNodeCloned, 33, 99);  // of a graph from before we came
+  const std::vector<GraphNodeOrigin> nodes = take_graph_nodes();
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes[1].node, 22U);
+  EXPECT_EQ(nodes[1].original_node, 11U);
+  ASSERT_TRUE(gpu.start());
+  const std::uint32_t launch = cupti.call(FakeCupti::kGraphLaunch);
+  for (std::uint64_t i = 0; i < 3; ++i) cupti.kernel(launch, 10, 20, 22 + i);
+  gpu.stop();
+  EXPECT_EQ(cupti.subscriber_count, 1);
+  drain();
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 1U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  EXPECT_EQ(records().gpu_events.at(0).graph_node.value_or(0), 22);
+}
+
+}  // namespace
+}  // namespace stepscope::agent

@@ -1,0 +1,62 @@
+"""A small training loop whose kernels are counted by torch.profiler (mode `torch`) or captured by the agent (`agent`).
+
+Both modes run the same steps from the same seed, so that the counts must be equal. `none`: neither, for times.
+"""
+import collections
+import ctypes
+import json
+import os
+import sys
+import time
+
+import torch
+
+mode, out = sys.argv[1], sys.argv[2]
+torch.manual_seed(0)
+layers = [torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.LayerNorm(256), torch.nn.GELU()) for _ in range(24)]
+model = torch.nn.Sequential(*layers).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
+batch = torch.randn(64, 256, device="cuda")
+agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]) if mode == "agent" else None
+
+
+def step():
+    loss = model(batch).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def steps(count):
+    begin = time.perf_counter()
+    for _ in range(count):
+        step()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / count * 1e3
+
+
+steps(5)
+result = {"mode": mode, "before_ms": steps(20)}
+if mode == "torch":
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        result["inside_ms"] = steps(20)
+    profiler.export_chrome_trace(out + ".trace.json")
+    with open(out + ".trace.json") as file:
+        events = json.load(file)["traceEvents"]
+    os.remove(out + ".trace.json")
+    kernels = collections.Counter(e["name"] for e in events if e.get("cat") == "kernel")
+    result["kernels"] = sum(kernels.values())
+    result["copies"] = sum(e.get("cat") == "gpu_memcpy" for e in events)
+    result["sets"] = sum(e.get("cat") == "gpu_memset" for e in events)
+    result["kernel_us"] = sum(e["dur"] for e in events if e.get("cat") == "kernel")
+    result["names"] = kernels
+if mode == "agent":
+    agent.stepscope_agent_start()
+    result["inside_ms"] = steps(20)
+    agent.stepscope_agent_stop()
+result["after_ms"] = steps(20)
+with open(out + ".json", "w") as file:
+    json.dump(result, file)
+print({key: value for key, value in result.items() if key != "names"}, flush=True)
