@@ -60,6 +60,8 @@ class Gpu {
     put_stream(args, events.stream[id]);
     args.put("\"correlation\": ", events.correlation[id]);
     args.put("\"graph id\": ", events.graph_id[id]);
+    put_string(args, "\"stepscope operator\": ", events.op_name[id]);
+    put_string(args, "\"stepscope call stack\": ", events.call_stack[id]);
     args.put("\"pid\": ", events.process_hint[id]);
     put_size(args, id);
     put_launch(args, id);

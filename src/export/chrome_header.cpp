@@ -94,6 +94,37 @@ void put_notes(const Notes& notes, TextBuffer& out) {
   out.put("]");
 }
 
+// What only captures have.
+void put_recording(const TraceInfo& info, TextBuffer& out) {
+  auto put = [&](std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    out.put(key);
+    out.put(quoted(value));
+    out.put(",\n");
+  };
+  put("    \"command_line\": ", info.command_line);
+  put("    \"python_version\": ", info.python_version);
+  put("    \"torch_version\": ", info.torch_version);
+  std::string_view separator = "    \"windows\": [";
+  for (const Interval& window : info.windows) {
+    out.put(separator);
+    out.put('[');
+    out.put_integer(window.start_ns);
+    out.put(", ");
+    out.put_integer(window.end_ns);
+    out.put(']');
+    separator = ", ";
+  }
+  if (!info.windows.empty()) out.put("],\n");
+  separator = "    \"remarks\": [";
+  for (const std::string& remark : info.remarks) {
+    out.put(separator);
+    out.put(quoted(remark));
+    separator = ", ";
+  }
+  if (!info.remarks.empty()) out.put("],\n");
+}
+
 void put_own(ChromeText& text) {
   const Trace& trace = text.trace;
   TextBuffer& out = text.out;
@@ -116,6 +147,7 @@ void put_own(ChromeText& text) {
     out.put(']');
   }
   out.put("],\n");
+  put_recording(trace.info, out);
   put_notes(trace.notes, out);
   out.put("\n  },\n");
 }

@@ -6,6 +6,7 @@
 // cannot be trusted as a whole (two writers in one file), so headlines are withheld.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,7 +39,14 @@ enum class NoteKind : std::uint8_t {
   kNegativeLatency,     // a GPU event that starts before its launch call
   kEmptyObject,         // {} in the event list (JAX writes one at the end)
   kTrailingText,        // text after the document that is no document
+  kChunkDamaged,        // a chunk of a capture could not be read: its records are gone
+  kUndefinedName,       // a record names a text, frame or stack whose definition is gone
+  kEndedEarly,          // a capture without its last record: the process was killed, or the capture was
+  kRecordsDropped,      // the recorder had no room for them (rings, memory or disk cap, CUPTI's buffers)
+  kUnmatchedRecords,    // the recorder's own count of launches and GPU records that found no partner
+  kUnknownRecord,       // records of a newer version's kinds, skipped
 };
+inline constexpr std::size_t kNoteKindCount = static_cast<std::size_t>(NoteKind::kUnknownRecord) + 1;
 
 [[nodiscard]] std::string_view note_kind_name(NoteKind kind);
 [[nodiscard]] std::string_view note_severity_name(NoteSeverity severity);

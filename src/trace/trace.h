@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interval.h"
 #include "base/string_pool.h"
 #include "trace/gpu.h"
 #include "trace/notes.h"
@@ -41,6 +42,12 @@ struct TraceInfo {
   bool with_stack = false;
   bool with_flops = false;
   bool with_modules = false;
+  // Of captures; all empty for other files.
+  std::string command_line;
+  std::string python_version;
+  std::string torch_version;
+  std::vector<Interval> windows;     // what was recorded, in order; nothing is known of the time between them
+  std::vector<std::string> remarks;  // what the recorder had to say, in sentences
 };
 
 struct Trace {

@@ -108,6 +108,11 @@ class Maker {
     info.with_stack = chance(2);
     info.with_flops = chance(2);
     info.with_modules = chance(2);
+    info.command_line = one_of(kTexts);
+    info.python_version = one_of(kTexts);
+    info.torch_version = one_of(kTexts);
+    for (std::size_t i = below(3); i > 0; --i) info.windows.push_back({time(), time()});
+    for (std::size_t i = below(3); i > 0; --i) info.remarks.emplace_back(one_of(kTexts));
   }
 
   void make_names(Builder& builder) {
@@ -213,6 +218,8 @@ class Maker {
     row.external_id = number();
     row.process_hint = number();
     row.graph_id = number();
+    row.op_name = text(to);
+    row.call_stack = text(to);
     row.bytes = number();
     for (std::int32_t* each : {&row.grid_x, &row.grid_y, &row.grid_z, &row.block_x, &row.block_y, &row.block_z,
                                &row.registers_count, &row.shared_bytes}) {

@@ -114,6 +114,17 @@ class Comparison {
     check("with_stack", a.with_stack, b.with_stack);
     check("with_flops", a.with_flops, b.with_flops);
     check("with_modules", a.with_modules, b.with_modules);
+    check("command_line", a.command_line, b.command_line);
+    check("python_version", a.python_version, b.python_version);
+    check("torch_version", a.torch_version, b.torch_version);
+    check("windows", a.windows.size(), b.windows.size());
+    for (std::size_t i = 0; i < std::min(a.windows.size(), b.windows.size()); ++i) {
+      check("window start", a.windows[i].start_ns, b.windows[i].start_ns);
+      check("window end", a.windows[i].end_ns, b.windows[i].end_ns);
+    }
+    check("remarks", a.remarks.size(), b.remarks.size());
+    for (std::size_t i = 0; i < std::min(a.remarks.size(), b.remarks.size()); ++i)
+      check("remark", a.remarks[i], b.remarks[i]);
   }
 
   void compare_notes() {

@@ -65,6 +65,8 @@ void RowWriter::write_gpu_event(const Event& event, EventTime time, GpuEventKind
   row.external_id = integer_of(event.args[Arg::kExternalId]);
   row.process_hint = integer_of(event.args[Arg::kProcess]);
   row.graph_id = integer_of(event.args[Arg::kGraphId]);
+  if (event.args.has(Arg::kOperatorName)) row.op_name = intern(event.args[Arg::kOperatorName]);
+  if (event.args.has(Arg::kGraphCallStack)) row.call_stack = intern(event.args[Arg::kGraphCallStack]);
   row.bytes = integer_of(event.args[Arg::kBytes]);
   const auto grid = triple_of(event.args[Arg::kGrid]);
   const auto block = triple_of(event.args[Arg::kBlock]);

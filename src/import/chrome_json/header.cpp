@@ -84,7 +84,7 @@ std::pair<Token, Token> pair_of(Token list) {
 }
 
 std::optional<NoteKind> note_kind_of(std::string_view name) {
-  for (unsigned i = 0; i <= static_cast<unsigned>(NoteKind::kTrailingText); ++i) {
+  for (std::size_t i = 0; i < kNoteKindCount; ++i) {
     if (note_kind_name(static_cast<NoteKind>(i)) == name) return static_cast<NoteKind>(i);
   }
   return std::nullopt;
@@ -121,17 +121,27 @@ void take_note(Token object, Notes& carried) {
   carried.add(*kind, *severity, static_cast<std::uint64_t>(offset), example, static_cast<std::uint64_t>(count));
 }
 
-// The object that our own writer adds (docs/formats/chrome-trace.md): rows of threads and streams in their order, and
-// notes.
+// What only captures have.
+void take_recording(std::string_view key, Token value, TraceInfo& info) {
+  if (key == "command_line") info.command_line = text_of(value);
+  if (key == "python_version") info.python_version = text_of(value);
+  if (key == "torch_version") info.torch_version = text_of(value);
+}
+
+// The object that our own writer adds (docs/formats/chrome-trace.md): rows of threads and streams in their order, what
+// only captures have, and notes.
 void take_own(Token object, Builder& builder, Notes& carried) {
   if (object.kind != TokenKind::kContainer) return;
   Fragment places;
   for_each_member(object.text(), [&](std::string_view key, Token list) {
-    if (list.kind != TokenKind::kContainer) return;
+    if (list.kind != TokenKind::kContainer) return take_recording(key, list, builder.info());
     for_each_element(list.text(), [&](Token element) {
       if (key == "notes") return take_note(element, carried);
+      if (key == "remarks") return builder.info().remarks.push_back(text_of(element));
       const auto [owner, row] = pair_of(element);
       if (row.kind == TokenKind::kMissing) return;
+      if (key == "windows")
+        builder.info().windows.push_back({integer_of(owner).value_or(0), integer_of(row).value_or(0)});
       if (key == "threads") places.thread(text_of(owner), text_of(row));
       if (key == "streams") places.stream(integer_of(owner).value_or(-1), text_of(row));
     });

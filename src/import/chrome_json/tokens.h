@@ -51,8 +51,10 @@ enum class Arg : std::uint8_t {
   kKernelDetails,
   kMemcpyDetails,
   kMemsetDetails,
-  kSpanCategory,  // of our own files, as is the next
+  kSpanCategory,  // of our own files, as are those that follow
   kFault,
+  kOperatorName,
+  kGraphCallStack,
   kCount
 };
 
