@@ -18,7 +18,6 @@
 #include <ctime>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "base/string_pool.h"
 #include "wire/chunk.h"
@@ -32,8 +31,6 @@ constexpr std::uint64_t kReservedBytes = 64 << 10;
 // Texts kept to know them again. Past it all are forgotten and written anew: memory stays flat in a run that makes new
 // names for days, and the file has some of them twice.
 constexpr std::size_t kMostInternedBytes = std::size_t{32} << 20;
-// Texts that were asked for after the cap, for remarks.
-constexpr std::size_t kMostLateTexts = 256;
 
 Error system_error(const std::string& path, const char* what, int number) {
   const ErrorCode code = number == EEXIST                      ? ErrorCode::kInvalidArgument
@@ -98,7 +95,7 @@ class CaptureFileOnDisk final : public CaptureFile {
   // The process's own record goes out at once: a capture that ends in the next second still says whose it is.
   Status begin(const CaptureInfo& info) {
     write_bytes(wire::file_header());
-    add(info);
+    encode(info);
     return flush();
   }
 
@@ -137,7 +134,7 @@ class CaptureFileOnDisk final : public CaptureFile {
 
  private:
   template <class Record>
-  void add(const Record& record);
+  bool add(const Record& record);
   template <class Record>
   void add_late(const Record& record);
   template <class Record>
@@ -162,7 +159,7 @@ class CaptureFileOnDisk final : public CaptureFile {
   StringPool texts_;
   std::size_t text_bytes_ = 0;
   WireString forgotten_texts_ = 0;  // id of texts_'s first text, minus 1
-  std::vector<WireString> late_texts_;
+  WireString defined_until_ = 0;    // texts up to this one are in the file
 };
 
 // The error is set once; what waits in the chunk is lost with it.
@@ -203,13 +200,15 @@ bool CaptureFileOnDisk::has_room(std::uint64_t bytes) {
   return !capped_;
 }
 
+// False: no room, counted.
 template <class Record>
-void CaptureFileOnDisk::add(const Record& record) {
+bool CaptureFileOnDisk::add(const Record& record) {
   if (!status_.has_value() || capped_ || !has_room(most_bytes_of(record))) {
     ++dropped_record_count_;
-    return;
+    return false;
   }
   encode(record);
+  return true;
 }
 
 template <class Record>
@@ -236,11 +235,7 @@ WireString CaptureFileOnDisk::intern(std::string_view text) {
       id = texts_.intern(text).value + forgotten_texts_;
       text_bytes_ = text.size();
     }
-    if (!capped_) {
-      add(WireStringDefinition{id, text});
-    } else if (late_texts_.size() < kMostLateTexts) {
-      late_texts_.push_back(id);
-    }
+    if (add(WireStringDefinition{id, text})) defined_until_ = id;
     return id;
   } catch (const std::bad_alloc&) {
     fail({ErrorCode::kIo, "no memory left for the capture", path_});
@@ -248,13 +243,12 @@ WireString CaptureFileOnDisk::intern(std::string_view text) {
   }
 }
 
-// The text of a remark of a capped file: its definition was held back, since most texts asked for then are names of
-// records that are dropped.
+// The text of a remark of a capped file: its definition found no room, since most texts asked for then are names of
+// records that are dropped too.
 void CaptureFileOnDisk::define_late_text(WireString id) {
-  const auto at = std::find(late_texts_.begin(), late_texts_.end(), id);
-  if (at == late_texts_.end()) return;
-  late_texts_.erase(at);
-  if (id > forgotten_texts_) add_late(WireStringDefinition{id, texts_[StringId{id - forgotten_texts_}].substr(0, 256)});
+  if (id <= defined_until_ || id <= forgotten_texts_ || id - forgotten_texts_ >= texts_.size()) return;
+  constexpr std::size_t kMostBytes = 256;
+  add_late(WireStringDefinition{id, texts_[StringId{id - forgotten_texts_}].substr(0, kMostBytes)});
 }
 
 void CaptureFileOnDisk::write_bytes(std::string_view bytes) {
