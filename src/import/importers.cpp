@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "import/bytes/byte_source.h"
+#include "import/capture/capture.h"
 #include "import/chrome_json/chrome_json.h"
 
 namespace stepscope {
@@ -18,6 +19,7 @@ struct Importer {
 };
 
 constexpr std::array kImporters = {
+    Importer{"capture", capture_format::recognises, capture_format::read},
     Importer{"chrome-json", chrome_json::recognises, chrome_json::read},
 };
 

@@ -1,0 +1,107 @@
+// Names of frames are made as PyTorch's profiler makes them: the longest prefix of sys.path is cut off the file, so
+// that an installed package reads `torch/nn/modules/module.py` and the user's script `train.py`. The rules that tell
+// the user's lines from a library's know those names.
+#include "import/capture/definitions.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace stepscope::capture_format {
+namespace {
+
+// No program is deeper; recursion that is loses its innermost frames.
+constexpr std::uint32_t kMostFrames = 2000;
+
+void add_prefix(std::string_view path, std::vector<std::string>& prefixes) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.size() < 2 || !path.starts_with('/')) return;
+  prefixes.push_back(std::string(path).append("/"));
+}
+
+}  // namespace
+
+void Definitions::set_process(const CaptureInfo& info) {
+  prefixes_.clear();
+  std::string_view rest = info.python_path;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    add_prefix(rest.substr(0, end), prefixes_);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  add_prefix(info.working_directory, prefixes_);
+  std::stable_sort(prefixes_.begin(), prefixes_.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+}
+
+std::string_view Definitions::shown_file(std::string_view file) const {
+  for (const std::string& prefix : prefixes_) {
+    if (file.size() > prefix.size() && file.starts_with(prefix)) return file.substr(prefix.size());
+  }
+  // Installed packages, where sys.path is not known.
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const std::size_t at = file.rfind(folder);
+    if (at != std::string_view::npos && at + folder.size() < file.size()) return file.substr(at + folder.size());
+  }
+  return file;
+}
+
+void Definitions::add(const WireStringDefinition& definition) {
+  if (definition.id != 0) texts_[definition.id] = strings_.intern(definition.text);
+}
+
+void Definitions::add(const WireFrameDefinition& definition) {
+  const StringId file = text(definition.file), function = text(definition.function);
+  std::string name(shown_file(strings_[file]));
+  name.append("(").append(std::to_string(definition.line)).append("): ").append(strings_[function]);
+  frames_[definition.id] = strings_.intern(name);
+}
+
+void Definitions::add(const WireStackDefinition& definition) {
+  if (definition.id == 0) return;
+  const auto frame = frames_.find(definition.frame);
+  undefined_count_ += frame == frames_.end() ? 1 : 0;
+  const StackNode caller = stack(definition.caller);
+  if (frame == frames_.end() || nodes_[caller].depth >= kMostFrames) {
+    stacks_[definition.id] = caller;
+    return;
+  }
+  stacks_[definition.id] = static_cast<StackNode>(nodes_.size());
+  nodes_.push_back({caller, nodes_[caller].depth + 1, frame->second});
+}
+
+StringId Definitions::text(WireString number) {
+  if (number == 0) return {};
+  const auto at = texts_.find(number);
+  if (at != texts_.end()) return at->second;
+  ++undefined_count_;
+  return strings_.intern("(name lost)");
+}
+
+StackNode Definitions::stack(WireStack number) {
+  if (number == 0) return 0;
+  const auto at = stacks_.find(number);
+  if (at != stacks_.end()) return at->second;
+  ++undefined_count_;
+  return 0;
+}
+
+void Definitions::frames(StackNode stack, std::vector<StackNode>& into) const {
+  into.resize(nodes_[stack].depth);
+  for (std::size_t at = into.size(); at > 0; stack = nodes_[stack].caller) into[--at] = stack;
+}
+
+StringId Definitions::call_stack(StackNode stack) {
+  if (stack == 0) return {};
+  const auto [at, is_new] = call_stacks_.try_emplace(stack);
+  if (is_new) {
+    std::string text;
+    for (StackNode node = stack; node != 0; node = nodes_[node].caller) {
+      if (!text.empty()) text.push_back(';');
+      text.append(strings_[nodes_[node].frame]);
+    }
+    at.value() = strings_.intern(text);
+  }
+  return at->second;
+}
+
+}  // namespace stepscope::capture_format
