@@ -57,10 +57,20 @@ void say_complaint(AgentState& agent) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Called once CUDA or PyTorch is there and has registered its own end: ours then runs before it.
+void register_end() {
+  if (std::atexit(finish) != 0) remark("the process could not say when it ends: the capture's last second is missing");
+}
+
+// Handlers run in reverse, and ours must run before CUDA's, which takes the contexts down: CUPTI crashes after that. A
+// runtime that is linked statically registers its own in its first call, after InitializeInjection; so ours is
+// registered again at the end of that call. The first one to run does the work.
 void end_at_exit() {
-  static const int registered = std::atexit(finish);
-  if (registered != 0) remark("the process could not say when it ends: the capture's last second is missing");
+  static const bool is_registered = [] {
+    register_end();
+    on_first_call.store(register_end);
+    return true;
+  }();
+  (void)is_registered;
 }
 
 // False: the environment asks for nothing, or for something that is not understood.

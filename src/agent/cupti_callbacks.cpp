@@ -72,6 +72,9 @@ void note_exit(const CallInfo& info, const CuptiCallbackData& data) noexcept {
   // Callbacks were switched on inside this call: its entry was not seen.
   if (call.round != current_round.load(std::memory_order_relaxed) || call.depth == 0) return;
   if (--call.depth != 0) return;
+  if (on_first_call.load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
+    if (void (*const tell)() = on_first_call.exchange(nullptr)) tell();
+  }
   HookEvent event;
   event.kind = HookEventKind::kCall;
   event.start_ns = call.start_ns;
@@ -135,6 +138,8 @@ bool starts_with_one_of(std::string_view name, std::initializer_list<std::string
 }
 
 }  // namespace
+
+constinit std::atomic<void (*)()> on_first_call{nullptr};
 
 std::string_view plain_call_name(std::string_view name) {
   if (const std::size_t version = name.rfind("_v"); version != std::string_view::npos && version + 2 < name.size() &&

@@ -51,6 +51,9 @@ void callback(void* user, CuptiDomain domain, std::uint32_t id, const void* data
 // Worker: graph nodes since the last call, clones resolved.
 [[nodiscard]] std::vector<GraphNodeOrigin> take_graph_nodes();
 [[nodiscard]] std::uint64_t dropped_graph_node_count();
+// Called once, by the callback, at the end of the first call that is watched: CUDA's runtime is up by then and has
+// registered its own end.
+extern std::atomic<void (*)()> on_first_call;
 // For tests and forked children: as if nothing had been seen.
 void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes);
 
