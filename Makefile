@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 CMAKE_BUILD = cmake --build --preset
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
-.PHONY: demo test check tidy sanitize asan tsan bench setup setup-python build clean
+.PHONY: demo test setup-cupti check tidy sanitize asan tsan bench setup setup-python build clean
 
 demo: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
@@ -26,6 +26,10 @@ setup:
 	@mkdir -p build
 	@tools/setup.sh
 
+# CUPTI's headers, for the test that compares ours with them.
+setup-cupti: setup
+	@tools/cupti_headers.sh
+
 # The tools whose reading of our files is tested.
 setup-python: setup
 	@tools/setup_python.sh
@@ -34,7 +38,7 @@ build: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS)
 
-test: build check setup-python
+test: setup-cupti build check setup-python
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_headers
 	@ctest --preset release -j $(JOBS)
 

@@ -30,6 +30,14 @@ if(NOT STEPSCOPE_SANITIZE)
 endif()
 stepscope_sanitize(stepscope_agent_library)
 
+# CUPTI's headers, for the one test that compares ours with them (tools/cupti_headers.sh gets them).
+find_path(STEPSCOPE_CUPTI_INCLUDE cupti.h PATHS ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/build/cupti /usr/local/cuda
+                                                /usr/local/cuda/extras/CUPTI PATH_SUFFIXES include)
+if(STEPSCOPE_CUPTI_INCLUDE AND TARGET agent_test)
+  set_source_files_properties(src/agent/cupti_abi_test.cpp PROPERTIES COMPILE_OPTIONS
+                                                                      "-isystem;${STEPSCOPE_CUPTI_INCLUDE}")
+endif()
+
 # The program looks for it at ../lib/stepscope and at lib/stepscope beside itself (a build tree).
 if(STEPSCOPE_INSTALL)
   install(TARGETS stepscope_agent_library LIBRARY DESTINATION lib/stepscope)
