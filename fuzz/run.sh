@@ -9,5 +9,7 @@ cp tests/data/cases/*.json "$folder/seeds/"
 for file in tests/data/cases/*.gz; do
   gzip -dc "$file" >"$folder/seeds/$(basename "$file" .gz)" 2>/dev/null || cp "$file" "$folder/seeds/"
 done
+dict=fuzz/$1.dict
+[ -f "$dict" ] || dict=fuzz/chrome_json.dict
 exec nice -n 19 build/fuzz/fuzz/"$1"_fuzzer -max_total_time="$2" -max_len=8192 -timeout=60 -rss_limit_mb=2000 \
-  -dict=fuzz/"$1".dict -artifact_prefix="$folder/" -print_final_stats=1 "$folder/corpus" "$folder/seeds"
+  -dict="$dict" -artifact_prefix="$folder/" -print_final_stats=1 "$folder/corpus" "$folder/seeds"

@@ -24,6 +24,7 @@ class TextBuffer {
 
   void put(std::string_view text) {
     if (text.size() > kPieceBytes - size_) return put_long(text);
+    if (text.empty()) return;  // it may point nowhere, which memcpy must not be given
     std::memcpy(text_.get() + size_, text.data(), text.size());
     size_ += text.size();
   }

@@ -42,21 +42,33 @@ std::string_view note_severity_name(NoteSeverity severity) {
   return kNames[static_cast<std::size_t>(severity)];
 }
 
+namespace {
+
+// The beginning of `text`, without half of a character at its end.
+std::string_view cut(std::string_view text) {
+  constexpr std::size_t kExampleBytes = 120;
+  if (text.size() <= kExampleBytes) return text;
+  std::size_t size = kExampleBytes;
+  while (size > kExampleBytes - 3 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80) --size;
+  return text.substr(0, size);
+}
+
+}  // namespace
+
 void Notes::add(NoteKind kind, NoteSeverity severity, std::uint64_t offset, std::string_view example,
                 std::uint64_t count) {
-  constexpr std::size_t kExampleBytes = 120;
   auto before = [](const Note& note, std::pair<NoteKind, NoteSeverity> key) {
     return std::pair(note.kind, note.severity) < key;
   };
   auto at = std::lower_bound(notes_.begin(), notes_.end(), std::pair(kind, severity), before);
   if (at == notes_.end() || at->kind != kind || at->severity != severity) {
-    notes_.insert(at, Note{kind, severity, count, offset, std::string(example.substr(0, kExampleBytes))});
+    notes_.insert(at, Note{kind, severity, count, offset, std::string(cut(example))});
     return;
   }
   at->count += count;
   if (offset < at->first_offset) {
     at->first_offset = offset;
-    at->example = std::string(example.substr(0, kExampleBytes));
+    at->example = std::string(cut(example));
   }
 }
 
