@@ -16,6 +16,11 @@ constexpr DurationNs kLongestDuration = 365LL * 86400 * 1'000'000'000;
 // Times lie within 142 years of zero (the year 2112 for times since 1970), so that no difference of two overflows.
 constexpr TimeNs kFarthestTime = 4'500'000'000'000'000'000;
 
+// A letter or sign, as the format has them; a byte of anything else is damage.
+bool is_phase(std::string_view text) {
+  return text.size() == 1 && text[0] > ' ' && text[0] < '\x7f' && text[0] != '"' && text[0] != '\\';
+}
+
 }  // namespace
 
 MaybeInt integer_of(Token token) { return token.may_be_number() ? integer_in_block(token.text()) : MaybeInt(); }
@@ -122,7 +127,7 @@ ThreadId RowWriter::thread_of(const Event& event) {
 void RowWriter::write(const Event& event, std::uint64_t file_order) {
   file_order_ = file_order;
   const std::string_view phase = event.fields[Field::kPhase].text();
-  if (phase.size() != 1) {
+  if (!is_phase(phase)) {
     if (event.end - event.begin <= 2 || *skip_space(event.begin + 1) == '}') {
       note(NoteKind::kEmptyObject, NoteSeverity::kInfo, "{}");
     } else {

@@ -33,6 +33,15 @@ TEST(Rows, BeginAndEndMakeOne) {
   EXPECT_TRUE(trace.notes.all().empty());
 }
 
+TEST(Rows, APhaseIsALetterOrSign) {
+  for (const std::string phase : {"\b", "\xff", " ", "XX", "\\\""}) {
+    const Trace trace = read_events(event(R"("name": "a", "ts": 1, "ph": ")" + phase + "\"") + "," +
+                                    event(R"("ph": "(", "name": "b", "ts": 2)"));
+    EXPECT_EQ(trace.other_events.size(), 1U) << phase;
+    EXPECT_EQ(trace.notes.count(NoteKind::kMissingField), 1U) << phase;
+  }
+}
+
 TEST(Rows, UnmatchedBeginsAreNoted) {
   const Trace trace =
       read_events(event(R"("ph": "E", "ts": 1)") + "," + event(R"("ph": "B", "name": "open", "ts": 2)"));
