@@ -182,8 +182,12 @@ void finish() noexcept try {
   if (!agent.is_active) return say_complaint(agent);
   agent.is_active = false;
   stop_controller();
+  {
+    // From here on nobody opens a window, so nobody holds the worker when it goes.
+    const std::lock_guard lock(agent.window);
+    agent.is_disarmed = true;
+  }
   (void)close_window(-1);
-  agent.is_disarmed = true;
   Worker* const worker = agent.worker.exchange(nullptr);
   if (worker != nullptr) {
     if (worker->finish(kFinishLimitNs)) {
@@ -208,12 +212,13 @@ void start_over_in_child() noexcept try {
   child->options = parent.options;
   child->options_read = parent.options_read;
   child->is_wanted = parent.is_wanted;
-  const bool records = parent.is_active && parent.options.follow_children;
-  child->is_disarmed = !records;
+  // A child of a process that records is its helper (a data loader's worker). One of a process that has not begun, a
+  // launcher perhaps, may be the one that was meant.
+  child->is_disarmed = parent.is_disarmed || (parent.is_active && !parent.options.follow_children);
   place().store(child, std::memory_order_release);
-  if (!records) return;
+  if (child->is_disarmed) return;
   allow_events_in_child();
-  activate(*child);
+  if (parent.is_active) activate(*child);
 } catch (...) {
   // Without memory for a state of its own the child has none that records.
 }

@@ -3,6 +3,7 @@
 #include "agent/gpu.h"
 
 #include <mutex>
+#include <new>
 
 #include "agent/parts.h"
 
@@ -35,7 +36,10 @@ std::string Gpu::explain(CuptiResult result) const {
 
 void Gpu::request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   Gpu* const gpu = the_gpu.load(std::memory_order_acquire);
-  const CuptiBuffer given = gpu != nullptr ? gpu->buffers_.request() : CuptiBuffer{};
+  // Without a Gpu (it was detached with CUPTI still at work) one that is lost: anything but nothing.
+  const CuptiBuffer given =
+      gpu != nullptr ? gpu->buffers_.request()
+                     : CuptiBuffer{.bytes = new (std::nothrow) std::uint8_t[kSpareBytes], .size = kSpareBytes};
   *buffer = given.bytes;
   *bytes = given.size;
   *most_records = 0;  // as many as fit
@@ -71,11 +75,6 @@ bool Gpu::attach() noexcept try {
   if (table_.register_timestamp == nullptr || table_.register_timestamp(timestamp) != kCuptiSuccess) {
     remark("CUPTI takes no clock of ours: device times are on CLOCK_REALTIME and may drift from the host's");
   }
-  const CuptiResult result = table_.register_buffers(request_buffer, complete_buffer);
-  if (result != kCuptiSuccess) {
-    complain("no GPU records: " + explain(result));
-    return false;
-  }
   calls_ = choose_calls(table_);
   reset_callbacks(&table_, keeps_graphs_);
   // Graphs are captured at any time, windows or not: what they say has to be heard from the start.
@@ -100,6 +99,11 @@ bool Gpu::subscribe() {
     complain("no GPU records: " + explain(result));
   }
   return false;
+}
+
+void Gpu::unsubscribe() {
+  (void)table_.unsubscribe(subscriber_);
+  subscriber_ = nullptr;
 }
 
 bool Gpu::enable_callbacks() {
@@ -144,6 +148,12 @@ void Gpu::disable_records() {
 bool Gpu::start() noexcept try {
   if (is_started()) return true;
   if (!subscribe()) return false;
+  // Each time: another profiler that had its turn meanwhile has registered its own.
+  if (const CuptiResult result = table_.register_buffers(request_buffer, complete_buffer); result != kCuptiSuccess) {
+    complain("no GPU records: " + explain(result));
+    if (!keeps_graphs_) unsubscribe();
+    return false;
+  }
   begin_callback_round();
   is_started_.store(true, std::memory_order_relaxed);
   enable_callbacks();
@@ -162,11 +172,7 @@ void Gpu::stop() noexcept {
   set_records_on(false);
   disable_records();
   is_started_.store(false, std::memory_order_relaxed);
-  if (!keeps_graphs_) {
-    (void)table_.unsubscribe(subscriber_);
-    subscriber_ = nullptr;
-    return;
-  }
+  if (!keeps_graphs_) return unsubscribe();
   for (const WatchedCall& call : calls_) (void)table_.enable_callback(0, subscriber_, call.domain, call.id);
 }
 

@@ -1,7 +1,7 @@
 // The GPU side of the agent: CUPTI attached once, records and callbacks switched on for a window and off again.
 //
-//   attach   version, clock, buffers, which calls; enables nothing
-//   start    subscribes, callbacks on, then records on           (0.1 ms; 20 ms the first time, in the driver)
+//   attach   version, clock, which calls; enables nothing
+//   start    subscribes, gives buffers, callbacks on, then records on  (0.2 ms; 20 ms the first time, in the driver)
 //   stop     records off, then callbacks off, unsubscribes       nothing of ours stays in the program's way
 //   drain    worker: full buffers to the file and the ledger
 //   flush    worker: asks CUPTI for buffers; what is unfinished stays with it unless forced
@@ -51,6 +51,7 @@ class Gpu {
   template <class Visit>
   void each_record(std::uint8_t* buffer, std::size_t valid, Visit&& visit) const;
   bool subscribe();
+  void unsubscribe();
   bool enable_callbacks();
   bool enable_records();
   void disable_records();
