@@ -27,7 +27,7 @@ T load(std::uint64_t address) {
 }
 
 // c10::ScalarType's order, in the names that C++ gives the types (as PyTorch's traces do).
-constexpr std::array<std::string_view, 16> kTypes = {"unsigned char",
+constexpr std::array<std::string_view, 30> kTypes = {"unsigned char",
                                                      "signed char",
                                                      "short",
                                                      "int",
@@ -42,7 +42,21 @@ constexpr std::array<std::string_view, 16> kTypes = {"unsigned char",
                                                      "c10::qint8",
                                                      "c10::quint8",
                                                      "c10::qint32",
-                                                     "c10::BFloat16"};
+                                                     "c10::BFloat16",
+                                                     "c10::quint4x2",
+                                                     "c10::quint2x4",
+                                                     "c10::bits1x8",
+                                                     "c10::bits2x4",
+                                                     "c10::bits4x2",
+                                                     "c10::bits8",
+                                                     "c10::bits16",
+                                                     "c10::Float8_e5m2",
+                                                     "c10::Float8_e4m3fn",
+                                                     "c10::Float8_e5m2fnuz",
+                                                     "c10::Float8_e4m3fnuz",
+                                                     "unsigned short",
+                                                     "unsigned int",
+                                                     "unsigned long"};
 
 class Writer {
  public:
@@ -62,14 +76,20 @@ class Writer {
 
   void type(const Value& value) {
     add("\"");
-    if (is_tensor(value)) {
+    if (is_undefined(value)) {
+      // No type, as in PyTorch's own traces.
+    } else if (is_tensor(value)) {
       const auto type = load<std::uint16_t>(value.payload + layout_.tensor_dtype);
       if (type < kTypes.size()) add(kTypes[type]);
     } else if (is_scalar(value)) {
       add("Scalar");
     } else if (value.tag == layout_.tag_list && layout_.list_items != 0) {
       const Items items = items_of(value);
-      if (items.shown != 0) add(is_tensor(items.at(0)) ? "TensorList" : is_scalar(items.at(0)) ? "ScalarList" : "");
+      if (items.shown != 0) {
+        add(is_tensor(items.at(0)) ? "TensorList" : is_scalar(items.at(0)) ? "ScalarList" : "");
+      } else if (layout_.int_type != 0 && items.type == layout_.int_type) {
+        add("ScalarList");
+      }
     }
     add("\"");
   }
@@ -99,6 +119,7 @@ class Writer {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     std::uint64_t shown = 0;
+    std::uint64_t type = 0;
     [[nodiscard]] Value at(std::uint64_t i) const { return load<Value>(first + i * sizeof(Value)); }
   };
   [[nodiscard]] Items items_of(const Value& value) const {
@@ -106,9 +127,12 @@ class Writer {
     const auto first = load<std::uint64_t>(value.payload + layout_.list_items);
     const auto last = load<std::uint64_t>(value.payload + layout_.list_items + 8);
     const std::uint64_t count = (last - first) / sizeof(Value);
-    return {first, count, std::min(count, kMostItems)};
+    return {first, count, std::min(count, kMostItems), load<std::uint64_t>(value.payload + layout_.list_items + 24)};
   }
   [[nodiscard]] bool is_tensor(const Value& value) const { return value.tag == layout_.tag_tensor; }
+  [[nodiscard]] bool is_undefined(const Value& value) const {
+    return is_tensor(value) && (value.payload == 0 || value.payload == layout_.undefined);
+  }
   [[nodiscard]] bool is_scalar(const Value& value) const {
     return layout_.tag_int != 0 && (value.tag == layout_.tag_int || value.tag == layout_.tag_bool || is_double(value));
   }
@@ -117,10 +141,9 @@ class Writer {
     return layout_.tag_tensor == 1 && layout_.tag_int == 5 && value.tag == 3;
   }
 
-  // An undefined tensor is of a class of its own without sizes: its count is 0 or 1 with size 0, as PyTorch shows it.
   void sizes(std::uint64_t tensor) {
     add("[");
-    if (tensor != 0) {
+    if (tensor != 0 && tensor != layout_.undefined) {
       const std::uint64_t at = tensor + layout_.tensor_sizes;
       const auto count = load<std::uint64_t>(at);
       const std::uint64_t first = count <= 5 ? at + 8 : load<std::uint64_t>(at + 8);
@@ -138,7 +161,7 @@ class Writer {
     double real = 0;
     std::memcpy(&real, &value.payload, sizeof real);
     std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.begin(), digits.end(), real).ptr;
+    const auto end = std::to_chars(digits.begin(), digits.end(), real, std::chars_format::general, 17).ptr;
     const std::string_view written(digits.data(), static_cast<std::size_t>(end - digits.data()));
     add(written);
     if (written.find_first_not_of("-0123456789") == std::string_view::npos) add(".");

@@ -315,7 +315,7 @@ void look_at_view(const TorchRecord& record, void* data) {
   std::array<Word, 8> list{};
   if (!read_safely((*values)[1].payload, list.data(), sizeof list)) return;
   std::uint32_t tag = 0;
-  layout.list_items = find_only_word(list.size() - 1, [&](std::size_t at) {
+  layout.list_items = find_only_word(list.size() - 3, [&](std::size_t at) {
     if (list[at + 1] - list[at] != sizes.size() * sizeof(Value)) return false;
     std::vector<Value> items(sizes.size());
     if (!read_safely(list[at], items.data(), items.size() * sizeof(Value))) return false;
@@ -327,6 +327,7 @@ void look_at_view(const TorchRecord& record, void* data) {
   });
   if (layout.list_items == 0) return;
   layout.tag_int = tag;
+  layout.int_type = list[layout.list_items / sizeof(Word) + 3];
   layout.tag_list = (*values)[1].tag;
 }
 
@@ -355,6 +356,7 @@ void prove_shapes(const TorchLibrary& torch, TorchLayout& layout) {
     seen = nullptr;
     if (error != 0 || !expected.is_right) return;
   }
+  found.undefined = reinterpret_cast<Word>(torch.undefined_tensor);
   layout = found;
 
   if (torch.as_strided == nullptr) return;

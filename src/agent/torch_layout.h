@@ -24,6 +24,8 @@ struct TorchLayout {
   std::uint32_t tensor_dtype = 0;  // 16 bits: c10::ScalarType
   // In the list behind an IValue: the vector of IValues (begin, end).
   std::uint32_t list_items = 0;
+  std::uint64_t int_type = 0;   // what lies behind the vector in a list of integers: its type, for lists that are empty
+  std::uint64_t undefined = 0;  // address of the one tensor that stands for "none"; 0: unknown
   // Tags of IValues.
   std::uint32_t tag_tensor = 0, tag_int = 0, tag_bool = 0, tag_list = 0;
 

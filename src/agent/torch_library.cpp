@@ -59,6 +59,7 @@ TorchLibrary find_torch() {
   fill(torch.copy, at, "aoti_torch_copy_");
   fill(torch.as_strided, at, "aoti_torch_as_strided");
   fill(torch.destroy_tensor, at, "aoti_torch_delete_tensor_object");
+  torch.undefined_tensor = dlsym(at, "_ZN3c1019UndefinedTensorImpl10_singletonE");  // libc10's, which it needs
   return torch;
 }
 

@@ -61,6 +61,7 @@ struct TorchLibrary {
   std::int32_t (*as_strided)(void* tensor, const std::int64_t* sizes, const std::int64_t* strides,
                              void** view) = nullptr;  // as many as the tensor has
   std::int32_t (*destroy_tensor)(void* tensor) = nullptr;
+  const void* undefined_tensor = nullptr;  // c10::UndefinedTensorImpl's only object
 
   std::string path;
   std::string version;  // of the file version.py beside the library; empty: unknown
