@@ -99,11 +99,13 @@ bool attach_all(AgentState& agent, std::string_view who) {
   return has_torch || has_gpu || who == "nvtx" || agent.is_active;
 }
 
-// CUDA came while a window was open.
+// CUDA or PyTorch came while the agent was active already, perhaps in the middle of a window.
 void join_open_window(AgentState& agent) {
   const std::lock_guard lock(agent.window);
+  if (!agent.window_is_open) return listen_between_windows(agent);
+  set_torch_detail(TorchDetail::kFull);
   Gpu* const gpu = attached_gpu();
-  if (!agent.window_is_open || gpu == nullptr || gpu->is_started() || !agent.options.gpu) return;
+  if (gpu == nullptr || gpu->is_started() || !agent.options.gpu) return;
   (void)gpu->start();
   if (Worker* const worker = agent.worker.load(); worker != nullptr) worker->describe_again();
 }
@@ -114,7 +116,7 @@ bool arm_locked(AgentState& agent, std::string_view who) {
   end_at_exit();
   if (!attach_all(agent, who)) return true;
   if (!agent.is_active) return activate(agent);
-  if (who == "cuda") join_open_window(agent);
+  join_open_window(agent);
   return true;
 }
 
@@ -167,6 +169,7 @@ bool activate(AgentState& agent) {
   agent.worker.store(worker);
   agent.is_active = true;
   end_at_exit();
+  listen_between_windows(agent);
   start_controller();
   return true;
 }

@@ -33,6 +33,9 @@ struct AgentState {
 [[nodiscard]] AgentState& state() noexcept;
 // Starts the worker and the controller, and sees to the end of the process. Under state().arming.
 bool activate(AgentState& agent);
+// What of PyTorch is heard outside windows: the spans that mark steps; with graphs all operators, since a graph may be
+// captured there.
+void listen_between_windows(const AgentState& agent) noexcept;
 // Stops recording for good; the program goes on. Any thread.
 void disarm() noexcept;
 // Ends the capture: the window closed, everything written, the complaint on stderr. Once; at exit.

@@ -7,6 +7,10 @@
 
 namespace stepscope::agent {
 
+void listen_between_windows(const AgentState& agent) noexcept {
+  set_torch_detail(agent.options.graphs ? TorchDetail::kFull : TorchDetail::kUserScopes);
+}
+
 bool open_window(std::int64_t first_step) noexcept try {
   AgentState& agent = state();
   const std::lock_guard lock(agent.window);
@@ -30,8 +34,7 @@ bool close_window(std::int64_t last_step) noexcept try {
   if (!agent.window_is_open) return false;
   const TimeNs end_ns = now_ns();
   if (Gpu* const gpu = attached_gpu(); gpu != nullptr) gpu->stop();
-  // With graphs, operators stay known: a graph may be captured before the next window.
-  if (!agent.options.graphs) set_torch_detail(TorchDetail::kUserScopes);
+  listen_between_windows(agent);
   hook_events_on.store(false, std::memory_order_relaxed);
   agent.window_is_open = false;
   if (Worker* const worker = agent.worker.load(); worker != nullptr) {
