@@ -104,6 +104,7 @@ class Measurement {
       if (default_hz && sample->clock_hz && *sample->clock_hz < options_.min_clock_ratio * *default_hz) {
         last_throttled_hz_ = *sample->clock_hz;
         if (wait_for_clock()) continue;
+        stop_reason_ = StopReason::kMaxTime;
         return Done{};
       }
       throttle_pause_ns_ = kThrottlePauseNs;
@@ -194,7 +195,8 @@ class Measurement {
       warnings.push_back("the size of the L2 cache is not known, so it was not flushed: the cache was warm");
     }
     if (throttled_count_ > 0) {
-      warnings.push_back(std::to_string(throttled_count_) + " samples were dropped because the GPU was throttled");
+      warnings.push_back(std::to_string(throttled_count_) + (throttled_count_ == 1 ? " sample was" : " samples were") +
+                         " dropped because the GPU was throttled");
     }
     if (!timing.sm_clock_hz || !timing.default_sm_clock_hz) {
       warnings.push_back("the SM clock is not known, so throttled samples were not dropped");

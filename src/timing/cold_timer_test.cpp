@@ -141,6 +141,21 @@ TEST(TimeCold, DropsThrottledSamples) {
   EXPECT_TRUE(warns_of(*timing, "2 samples were dropped"));
 }
 
+TEST(TimeCold, AGpuThatIsThrottledForGoodEndsAtTheTimeLimitAndSaysSo) {
+  FakeCuda cuda;
+  int call = 0;
+  const Result<KernelTiming> timing = time_cold(
+      [&] {
+        if (++call > 9) cuda.sm_clock_hz = 0.3e9;
+        cuda.launch_work(call % 2 == 0 ? 500'000 : 600'000);  // noise neither small nor, after 8 samples, stable
+      },
+      few());
+  ASSERT_TRUE(timing) << text_of(timing);
+  EXPECT_EQ(timing->sample_count(), 8);
+  EXPECT_EQ(timing->stop_reason, StopReason::kMaxTime);
+  EXPECT_TRUE(warns_of(*timing, "max_time_s"));
+}
+
 TEST(TimeCold, AGpuThatIsAlwaysThrottledIsAnErrorWithBothClocks) {
   FakeCuda cuda;
   cuda.sm_clock_hz = 0.3e9;
