@@ -16,7 +16,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <vector>
+#include <string>
+#include <utility>
 
 namespace {
 

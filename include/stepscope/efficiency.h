@@ -1,8 +1,10 @@
 // How much of what the GPUs could compute a training step computes: FLOPs, MFU, HFU, peaks of devices, operator
 // formulas.
 //
-//   auto ratio = stepscope::mfu(7e9, 0, 0, 0, 2e6, 9.0, 64, 989e12);  // 7 billion parameters, 64 H200, 2M tokens in 9
-//   s if (!ratio) return complain(ratio.error().message); std::printf("MFU %.2f%%\n", *ratio * 100); // MFU 14.75%
+//     // 7 billion parameters on 64 H200; 2 million tokens in a step of 9 s.
+//     const auto ratio = stepscope::mfu(7e9, 0, 0, 0, 2e6, 9.0, 64, 989e12);
+//     if (!ratio) { std::cerr << ratio.error().message << '\n'; return 1; }
+//     std::printf("MFU %.2f%%\n", *ratio * 100);  // MFU 14.75%
 //
 // Definitions (PaLM: Scaling Language Modeling with Pathways, appendix B):
 //   FLOPs of one token   6 * params + 12 * layers * d_model * context, forward and backward
@@ -50,8 +52,7 @@ struct TokenFlops {
 
 // MFU, from 0 to 1. `tokens_per_step` are those of all `gpus` together; `peak_flops` is the FLOP/s of one GPU, dense,
 // for the data type of the matrix products (find_device_peak). Errors: as above; tokens_per_step, step_s, gpus or
-// peak_flops
-// <= 0 or not finite; 100% or more.
+// peak_flops <= 0 or not finite; 100% or more.
 [[nodiscard]] Result<double> mfu(double params, double layers, double d_model, double context, double tokens_per_step,
                                  double step_s, double gpus, double peak_flops);
 
