@@ -17,9 +17,10 @@ Outliers find_outliers(std::span<const std::int64_t> lengths_ns, std::size_t fir
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(found.longest));
   found.typical_ns = median_ns(others).value_or(0);
   if (found.typical_ns <= 0) return found;
-  const auto limit_ns = static_cast<std::int64_t>(kOutlierRatio * static_cast<double>(found.typical_ns));
+  // As doubles: of a damaged file's lengths the limit may lie beyond an int64.
+  const double limit_ns = kOutlierRatio * static_cast<double>(found.typical_ns);
   for (std::size_t index = first; index < lengths_ns.size(); ++index) {
-    if (lengths_ns[index] >= limit_ns) found.indices.push_back(index);
+    if (static_cast<double>(lengths_ns[index]) >= limit_ns) found.indices.push_back(index);
   }
   return found;
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace stepscope {
 namespace {
 
@@ -43,6 +45,16 @@ TEST(Outliers, ThoseBeforeTheFirstAreNone) {
   EXPECT_EQ(found.indices, std::vector<std::size_t>{4});
   EXPECT_TRUE(find_outliers(Lengths{900, 10, 10, 11}, 1).indices.empty());
   EXPECT_TRUE(find_outliers(Lengths{1, 2, 3}, 3).indices.empty());
+}
+
+TEST(Outliers, TheLimitIsNotRoundedDown) {
+  EXPECT_TRUE(find_outliers(Lengths{3, 4, 3}).indices.empty());
+  EXPECT_EQ(find_outliers(Lengths{3, 5, 3}).indices, std::vector<std::size_t>{1});
+}
+
+TEST(Outliers, HugeLengthsHaveALimitBeyondInt64) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(find_outliers(Lengths{kMost, kMost, kMost}).indices.empty());
 }
 
 TEST(Outliers, NoTimeAtAllHasNone) { EXPECT_TRUE(find_outliers(Lengths{0, 0, 0, 7}).indices.empty()); }
