@@ -64,7 +64,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--min-time", options.min_time_s, "or so many seconds of it, and at least 10 runs (3)")
       ->type_name("S")
       ->check(CLI::Validator(check_seconds, ""));
-  app.add_option("--seed", plan.seed, "of the order and the intervals (1)")->type_name("N");
+  app.add_option("--seed", plan.seed, "of the order and the intervals (1)")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
   app.add_flag("--shell", options.request.by_shell, "the words, joined, are a line for `sh -c`");
   app.add_flag("--show-output", options.request.show_output, "let the command print");
   app.add_flag("--ignore-failure", plan.ignore_failure, "go on when a run fails");

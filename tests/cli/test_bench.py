@@ -138,7 +138,7 @@ class Failures(unittest.TestCase):
                           ["true"], ["--vs", "true", "--", "true"], ["--runs", "0", "--", "true"], ["--runs", "x", "--", "true"],
                           ["--runs", "3", "--min-time", "1", "--", "true"], ["--json", "--show-output", "--", "true"], ["--min-time", "nan", "--", "true"],
                           ["--min-time", "0", "--", "true"], ["--jsn", "--", "true"], ["--", "no-such-command-here"],
-                          ["--", "/no/such/file"], ["--", "/"], ["--", ""]):
+                          ["--", "/no/such/file"], ["--", "/"], ["--", ""], ["--seed", "-1", "--", "true"], ["--seed", "x", "--", "true"]):
             with self.subTest(arguments):
                 done = bench(*arguments)
                 self.assertEqual(done.status, USAGE, done.err)
@@ -146,6 +146,7 @@ class Failures(unittest.TestCase):
                 self.assertTrue(done.err.startswith("stepscope: "), done.err)
         self.assertIn("stepscope bench -- ls -l", bench("ls", "-l").err)
         self.assertIn("--json", bench("--jsn", "--", "true").err)
+        self.assertIn("--seed: must be a whole number", bench("--seed", "x", "--", "true").err)
         self.assertIn("not found in PATH", bench("--", "no-such-command-here").err)
 
     def test_usage_as_a_document(self):
