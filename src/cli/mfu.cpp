@@ -287,6 +287,13 @@ int run_on_trace(const Request& request, Console& console) {
     console.complain(Error{ErrorCode::kDamaged, *facts.ledger.headline_withheld, request.file});
     return kExitUnusable;
   }
+  if (facts.ledger.is_host_only && !request.gpus) {
+    console.complain(Error{ErrorCode::kInvalidArgument,
+                           "only the CPU is in this file, so it does not say how many GPUs worked: give --gpus, and "
+                           "--device or --peak",
+                           request.file});
+    return kExitUsage;
+  }
   auto peak = find_peak(request, &facts.efficiency);
   if (!peak) {
     console.complain(peak.error());

@@ -1,4 +1,5 @@
 """stepscope mfu: the worked examples, units, wrong usage, the document, and agreement with the report on traces."""
+import json
 import re
 import unittest
 
@@ -141,6 +142,19 @@ class WrongUsage(unittest.TestCase):
         self.assert_refused(["cases/A22_no_profiler_step.json"], "name the span that is one with --steps", UNUSABLE)
         self.assert_refused(["cases/B07_unknown_gpu.json"], "Madeup Accelerator 9000")
         self.assert_refused([SOLID, "--steps", "nothing"], "forward")
+
+    def test_a_recording_of_the_cpu_alone_has_no_gpus_to_count(self):
+        step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1.0, "dur": 1000.0}
+        product = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2.0, "dur": 900.0,
+                   "args": {"Input Dims": [[64, 64], [64, 64]]}}
+        trace = json.dumps({"schemaVersion": 1, "traceEvents": [step, product]}).encode()
+        for more in ([], ["--peak", "989T"], ["--device", "NVIDIA H200"]):
+            done = run("mfu", "-", *more, stdin=trace)
+            self.assertEqual(done.status, USAGE, done.out)
+            self.assertIn("give --gpus", done.err)
+        done = run("mfu", "-", "--gpus", "8", "--peak", "989T", stdin=trace)
+        self.assertEqual(done.status, COMPLETE, done.err)
+        self.assertIn("8 GPUs", done.out)
 
 
 class Traces(unittest.TestCase):
