@@ -42,3 +42,10 @@ endif()
 if(STEPSCOPE_INSTALL)
   install(TARGETS stepscope_agent_library LIBRARY DESTINATION lib/stepscope)
 endif()
+
+# The import hook of `stepscope run`, for Python programs: beside the library in both trees.
+set(hook ${PROJECT_SOURCE_DIR}/src/agent/python/sitecustomize.py)
+configure_file(${hook} ${PROJECT_BINARY_DIR}/lib/stepscope/python/sitecustomize.py COPYONLY)
+if(STEPSCOPE_INSTALL)
+  install(FILES ${hook} DESTINATION lib/stepscope/python)
+endif()

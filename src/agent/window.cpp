@@ -11,6 +11,18 @@ void listen_between_windows(const AgentState& agent) noexcept {
   set_torch_detail(agent.options.graphs ? TorchDetail::kFull : TorchDetail::kUserScopes);
 }
 
+void prepare_window() noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.window);
+  static bool is_prepared = false;  // under the lock of the state that has the GPU: children of a fork have none
+  Gpu* const gpu = attached_gpu();
+  if (is_prepared || gpu == nullptr || !agent.options.gpu || agent.is_disarmed || agent.window_is_open) return;
+  is_prepared = true;
+  if (gpu->start()) gpu->stop();
+} catch (...) {
+  // The first window pays.
+}
+
 bool open_window(std::int64_t first_step) noexcept try {
   AgentState& agent = state();
   const std::lock_guard lock(agent.window);

@@ -76,10 +76,12 @@ bool set_value(AgentOptions& options, const Field& field, std::string_view text)
 std::string format_agent_options(const AgentOptions& options) {
   std::string text;
   for (const Key& key : keys()) {
+    const std::string value = value_text(options, key.field);
+    if (value == value_text({}, key.field)) continue;  // the text is shown to people (--dry-run)
     if (!text.empty()) text += ';';
     text += key.name;
     text += '=';
-    text += value_text(options, key.field);
+    text += value;
   }
   return text;
 }

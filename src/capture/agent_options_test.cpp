@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stepscope {
 namespace {
 
@@ -22,6 +24,42 @@ TEST(AgentOptions, AreReadBackAsTheyWereWritten) {
   EXPECT_TRUE(read.value().shapes);
   EXPECT_FALSE(read.value().stacks);
   EXPECT_EQ(read.value().max_file_bytes, 12345U);
+}
+
+// Every key, with a value that is not its default: what is not written or not read shows here.
+TEST(AgentOptions, EveryKeyTravels) {
+  AgentOptions options;
+  options.directory = "/d";
+  options.schedule = "active=1";
+  options.every = 7;
+  options.step_name = "a step; 100%3B";
+  options.shapes = options.graphs = options.memory = options.follow_children = options.start_paused = true;
+  options.stacks = options.gpu = false;
+  options.max_memory_bytes = 1;
+  options.max_file_bytes = ~std::uint64_t{0};
+  options.control_socket = "/tmp/x/%p.sock";
+  const std::string text = format_agent_options(options);
+  const Result<AgentOptions> read = parse_agent_options(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(format_agent_options(read.value()), text);
+  EXPECT_EQ(read.value().step_name, options.step_name);
+  EXPECT_EQ(read.value().control_socket, options.control_socket);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 14 + 1) << text;  // one in the schedule
+}
+
+// A small generator, so that the same texts come on every machine.
+TEST(AgentOptions, AnyTextTravelsInAValue) {
+  std::uint64_t state = 1;
+  for (int round = 0; round < 2000; ++round) {
+    AgentOptions options;
+    for (int i = 0; i < 12; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      options.step_name += ";%=3B25a\n\x01\xFF"[(state >> 33) % 11];
+    }
+    const Result<AgentOptions> read = parse_agent_options(format_agent_options(options));
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read.value().step_name, options.step_name);
+  }
 }
 
 TEST(AgentOptions, NothingGivesTheDefaults) {

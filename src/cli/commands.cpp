@@ -14,8 +14,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
+    {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
@@ -26,13 +27,14 @@ constexpr std::array<Command, 7> kCommands = {{
 
 std::string program_help() {
   std::string text =
-      "Stepscope reads a PyTorch profiler trace and says where the GPU step time goes.\n\n"
+      "Stepscope reads a PyTorch profiler trace, or records a program, and says where the\nGPU step time goes.\n\n"
       "Usage: stepscope COMMAND FILE... [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) text += fmt::format("  {:<8} {}\n", command.name, command.help);
   text +=
       "\nOptions:\n  --help      this text; `stepscope COMMAND --help` shows a command's options and examples\n"
       "  --version   the version\n\nExamples:\n"
       "  stepscope report trace.pt.trace.json.gz\n"
+      "  stepscope run -- python train.py\n"
       "  stepscope report rank*.json.gz            one row each, worst first\n"
       "  stepscope report trace.json --json | jq .verdict\n"
       "  stepscope ops trace.json --by shape --sort self_device_time_total --limit 20\n"

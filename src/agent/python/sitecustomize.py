@@ -1,0 +1,80 @@
+# Arms the agent when PyTorch has been imported, in a program that knows nothing of it.
+#
+# `stepscope run` puts this folder first in PYTHONPATH, so Python imports this file at its start. It must not be noticed:
+# it imports nothing that Python has not loaded by then, takes its folder out of sys.path, and runs the sitecustomize
+# that Python would have found without it. PyTorch is watched for by a finder that takes itself away once it was asked
+# for torch; the agent attaches on the importing thread, after torch's own code has run, never from a thread of its own.
+# Any failure here is silent: the program goes on without operators, and the agent says at exit what is missing.
+import sys
+
+
+def _arm():
+    try:
+        import ctypes
+
+        # PyDLL keeps the GIL: the agent looks at the frames of this thread.
+        arm = ctypes.PyDLL(None).stepscope_agent_arm
+        arm.restype = ctypes.c_int
+        arm()
+    except Exception:
+        pass
+
+
+class _TorchFinder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != "torch":
+            return None
+        try:
+            sys.meta_path.remove(cls)
+        except ValueError:
+            pass
+        for finder in list(sys.meta_path):
+            find_spec = getattr(finder, "find_spec", None)
+            spec = find_spec(name, path, target) if find_spec is not None else None
+            if spec is not None:
+                cls.watch(spec)
+                return spec
+        return None
+
+    @staticmethod
+    def watch(spec):
+        try:
+            loader = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module):
+                # Before torch runs: what it and others see of its loader is again the loader's own.
+                del loader.exec_module
+                execute(module)
+                _arm()
+
+            loader.exec_module = exec_module
+        except Exception:
+            pass
+
+
+def _own_folder():
+    return __file__.rpartition("/")[0]
+
+
+def _run_the_next():
+    """The sitecustomize behind this one, as if this one were not there."""
+    own = _own_folder()
+    sys.path[:] = [entry for entry in sys.path if entry.rstrip("/") != own]
+    this = sys.modules.pop("sitecustomize", None)
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if getattr(error, "name", None) != "sitecustomize":
+            raise
+        # There is none. Python takes this module out of sys.modules once more when this file has run.
+        if this is not None:
+            sys.modules["sitecustomize"] = this
+
+
+if "torch" in sys.modules:
+    _arm()
+else:
+    sys.meta_path.insert(0, _TorchFinder)
+_run_the_next()

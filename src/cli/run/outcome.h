@@ -1,0 +1,44 @@
+// What came of it: the captures of one run's processes, or the reason why there are none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capture/agent_status.h"
+
+namespace stepscope {
+
+// A folder that only the user may enter, for the sockets and status files of one run's agents: in $XDG_RUNTIME_DIR,
+// else in $TMPDIR or /tmp. Removed at the end unless an agent still runs there.
+class AgentFolder {
+ public:
+  AgentFolder();
+  ~AgentFolder();
+  AgentFolder(const AgentFolder&) = delete;
+  AgentFolder& operator=(const AgentFolder&) = delete;
+
+  // For AgentOptions::control_socket; empty: no folder could be had.
+  [[nodiscard]] std::string socket_pattern() const;
+  // Of every agent that was active, whether its process still is or not.
+  [[nodiscard]] std::vector<AgentStatus> read_all() const;
+
+ private:
+  std::string path_;
+};
+
+// File names in `directory` that end in ".stepscope".
+[[nodiscard]] std::vector<std::string> list_captures(const std::string& directory);
+
+// Of `now`, those that were not there `before` and belong to one of `agents`, or to another host (whose agents' status
+// files are not here). Two runs into one directory so keep theirs apart.
+[[nodiscard]] std::vector<std::string> captures_of_run(const std::vector<std::string>& before,
+                                                       const std::vector<std::string>& now,
+                                                       const std::vector<AgentStatus>& agents,
+                                                       const std::string& host_name);
+
+// One sentence: why there is no capture. `has_schedule`: windows wait for steps.
+[[nodiscard]] std::string why_nothing(const std::vector<AgentStatus>& agents, const std::string& not_preloaded,
+                                      bool has_schedule, bool was_paused);
+
+}  // namespace stepscope
