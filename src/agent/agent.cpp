@@ -159,7 +159,8 @@ bool activate(AgentState& agent) {
   auto* const worker = new Worker({.create_file = create_capture,
                                    .describe = describe_capture,
                                    .describe_devices = write_devices,
-                                   .disarm = disarm});
+                                   .disarm = disarm,
+                                   .samples_stacks = agent.options.stacks && !python_version().empty()});
   if (!worker->start()) {
     delete worker;
     complain("nothing is captured: no thread could be started");

@@ -26,6 +26,7 @@ struct Records : WireVisitor {
   std::vector<WireWindow> windows;
   std::vector<WireMemory> memory;
   std::vector<WireCounter> counters;
+  std::vector<WireSample> samples;
   std::map<std::int32_t, WireLedger> ledgers;
   std::vector<std::string> remarks;
   bool has_end = false;
@@ -42,6 +43,7 @@ struct Records : WireVisitor {
   void on(const WireWindow& window) override { windows.push_back(window); }
   void on(const WireMemory& event) override { memory.push_back(event); }
   void on(const WireCounter& counter) override { counters.push_back(counter); }
+  void on(const WireSample& sample) override { samples.push_back(sample); }
   void on(const WireLedger& ledger) override { ledgers[ledger.device] = ledger; }
   void on(const WireRemark& remark) override { remarks.push_back(strings[remark.text]); }
   void on(const WireEnd&) override { has_end = true; }

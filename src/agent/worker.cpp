@@ -100,12 +100,14 @@ void Worker::wait(DurationNs limit_ns) {
 }
 
 void Worker::window_opened() noexcept {
+  if (setup_.samples_stacks) sampler_.set_on(true);
   const Lock lock(mutex_);
   phase_ = Phase::kOpen;
   ring_bell();
 }
 
 void Worker::window_closed(const WireWindow& window) noexcept {
+  if (setup_.samples_stacks) sampler_.set_on(false);
   const Lock lock(mutex_);
   try {
     windows_.push_back(window);
@@ -119,6 +121,7 @@ void Worker::window_closed(const WireWindow& window) noexcept {
 
 bool Worker::finish(DurationNs limit_ns) noexcept {
   if (!is_started_) return true;
+  sampler_.stop();
   {
     const Lock lock(mutex_);
     is_finishing_ = true;
@@ -181,6 +184,7 @@ void Worker::look() {
   drain_events([this](const RingThread& thread, std::span<const HookEvent> events) {
     event_count_ += events.size();
     if (file() != nullptr) hook_writer_->write(thread, events);
+    if (setup_.samples_stacks && events.front().kind != HookEventKind::kSample) sampler_.note_thread(thread.thread_id);
   });
   look_at_gpu();
   if (file_ == nullptr) return;

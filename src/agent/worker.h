@@ -16,6 +16,7 @@
 
 #include "agent/hook_writer.h"
 #include "agent/ledger.h"
+#include "agent/sampler.h"
 #include "capture/capture_file.h"
 #include "wire/records.h"
 
@@ -26,6 +27,7 @@ struct WorkerSetup {
   std::function<CaptureInfo()> describe;
   std::function<void(CaptureFile&)> describe_devices;  // when the first GPU record was written
   std::function<void()> disarm;                        // the capture cannot go on: stop recording
+  bool samples_stacks = false;                         // 1,000 times a second, of threads that say something
   DurationNs settle_limit_ns = 10'000'000'000;         // of waiting for records of launches after a window
 };
 
@@ -82,6 +84,7 @@ class Worker {
   std::atomic<bool> wants_description_{false};
 
   // The thread's.
+  Sampler sampler_;
   std::unique_ptr<CaptureFile> file_;
   bool file_failed_ = false;
   bool file_is_full_ = false;

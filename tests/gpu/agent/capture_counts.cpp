@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
     std::printf("%s\"%s\": %ld", comma, name.c_str(), count);
     comma = ", ";
   }
-  std::printf("}, \"windows\": %zu, \"remarks\": [", records.windows.size());
+  std::printf("}, \"ops\": %zu, \"samples\": %zu", records.ops.size(), records.samples.size());
+  std::printf(", \"windows\": %zu, \"remarks\": [", records.windows.size());
   comma = "";
   for (const std::string& remark : records.remarks) {
     std::printf("%s\"%s\"", comma, remark.c_str());
