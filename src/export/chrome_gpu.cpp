@@ -17,9 +17,12 @@ class Gpu {
   explicit Gpu(ChromeText& text) : text_(text), trace_(text.trace), out_(text.out) {
     for (const StreamId id : trace_.streams.ids().ids()) {
       const std::string device = std::to_string(trace_.devices.number[trace_.streams.device[id]]);
-      const std::string stream = key_text(trace_.text(trace_.streams.key[id]));
-      places_.push_back("\"pid\": " + device + ", \"tid\": " + stream);
-      arguments_.push_back("\"device\": " + device + ", \"stream\": " + stream);
+      const std::string_view stream = trace_.text(trace_.streams.key[id]);
+      places_.push_back(place_text(device, stream));
+      std::string& arguments = arguments_.emplace_back("\"device\": ");
+      arguments += device;
+      arguments += ", \"stream\": ";
+      arguments += key_text(stream);
     }
   }
 
