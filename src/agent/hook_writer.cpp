@@ -77,7 +77,7 @@ void HookWriter::write_span(const HookEvent& event, std::int64_t thread_id, Wire
   WireSpan span;
   span.start_ns = event.start_ns;
   span.end_ns = event.end_ns;
-  span.thread_id = thread_id;
+  span.thread_id = event.c != 0 ? static_cast<std::int64_t>(event.c) : thread_id;
   span.name = name_of(event.name);
   span.source = source;
   span.is_async = (event.flags & kSpanIsAsync) != 0;

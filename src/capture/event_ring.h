@@ -18,7 +18,8 @@ namespace stepscope {
 enum class HookEventKind : std::uint16_t {
   kOp,          // a finished operator: name, scope in `flags` (WireOpScope), a = sequence + 1 (0 unknown), b = forward
                 // thread + 1, detail
-  kSpan,        // a finished range of NVTX or of our library: flags = WireSpanSource, kSpanIsAsync
+  kSpan,        // a finished range of NVTX or of our library: flags = WireSpanSource, kSpanIsAsync; c = thread where it
+                // began (0: the one that writes)
   kCall,        // a finished runtime or driver call: a = correlation, b = NameId of the operator open at its entry or 0
   kAllocation,  // a = address, b = bytes (two's complement), c = total allocated, end_ns = total reserved, flags =
                 // device type << 8 | device number + 1
