@@ -27,6 +27,11 @@ target_include_directories(stepscope_library PUBLIC $<BUILD_INTERFACE:${PROJECT_
                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(stepscope_library PUBLIC Threads::Threads PRIVATE ZLIB::ZLIB ${CMAKE_DL_LIBS}
                                                             $<BUILD_INTERFACE:stepscope_zstd>)
+# Functions of Debian's libzstd.a can be linked into a shared object only where they cannot be seen from outside.
+get_target_property(library_type stepscope_library TYPE)
+if(library_type STREQUAL "SHARED_LIBRARY")
+  target_link_options(stepscope_library PRIVATE LINKER:--exclude-libs,libzstd.a)
+endif()
 stepscope_sanitize(stepscope_library)
 
 if(NOT STEPSCOPE_INSTALL)

@@ -42,8 +42,13 @@ class Consumer(unittest.TestCase):
 
     def test_source_tree_is_used_by_fetch_content(self):
         with tempfile.TemporaryDirectory() as folder:
-            out = self.build_and_run(pathlib.Path(folder) / "build", "-DUSE=source", f"-DSTEPSCOPE_SOURCE={SOURCE}")
-            self.assertIn("clock:", out)
+            build = pathlib.Path(folder) / "build"
+            options = ["-DUSE=source", f"-DSTEPSCOPE_SOURCE={SOURCE}"]
+            self.assertIn("clock:", self.build_and_run(build, *options))
+            self.assertFalse(list(build.rglob("libstepscope.so*")))
+            # The same objects, linked anew.
+            self.assertIn("clock:", self.build_and_run(build, *options, "-DBUILD_SHARED_LIBS=ON"))
+            self.assertTrue(list(build.rglob("libstepscope.so*")))
 
 
 if __name__ == "__main__":
