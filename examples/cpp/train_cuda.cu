@@ -2,8 +2,8 @@
 // device, what the loop waits for, what memory it holds, and how long its largest product takes alone.
 //
 // The network (512 inputs, 2048 hidden, 64 outputs) learns a linear map that it is not told. Batches are made on the
-// host and copied from pinned memory. Stepscope needs no CUDA to build: only this program does. Rows of the GPU are in
-// the traces when Stepscope's agent is in the process; the spans are there without it.
+// host and copied from pinned memory. Stepscope needs no CUDA to build: only this program does. The traces hold the
+// spans; the GPU's rows need something in the process that hands a session its records, which the agent does not yet.
 // Usage: train_cuda [DIRECTORY]
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
