@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "agent/parts.h"
+#include "agent/python_look.h"
 #include "agent/python_stacks.h"
 #include "agent/python_walk.h"
 #include "capture/event_ring.h"
@@ -80,7 +81,9 @@ constinit thread_local KnownThread* own_entry __attribute__((tls_model("initial-
 constinit thread_local bool is_entered __attribute__((tls_model("initial-exec"))) = false;
 
 void forget_thread(void* entry) { static_cast<KnownThread*>(entry)->id.store(0, std::memory_order_release); }
+void make_looks();
 void forget_all_in_child() {
+  make_looks();
   for (KnownThread& thread : known_threads) thread.id.store(0);
   is_entered = false;
   own_entry = nullptr;
@@ -108,6 +111,15 @@ void enter_thread(std::uint64_t python_state) {
     return;
   }
 }
+
+// What the last look at each thread saw. One sampler looks; the lock is for whoever else asks.
+struct Looks {
+  std::mutex mutex;
+  std::map<const KnownThread*, PythonLook> of;
+};
+std::atomic<Looks*> looks{nullptr};  // a child gets its own: its parent's lock may be held by a thread it does not have
+
+void make_looks() { looks.store(new Looks); }
 
 std::uint32_t own_stack() noexcept {
   const Python& now = *found;
@@ -160,6 +172,7 @@ bool attach_python() noexcept try {
     if (!api.is_complete()) guess = {{}, "it does not export what a proof needs"};
     now.layout = guess.layout;
     (void)thread_key();
+    make_looks();
     if (guess.layout.minor == 0) {
       refuse(guess.problem);
     } else {
@@ -181,19 +194,20 @@ std::uint32_t python_stack_now() noexcept {
   return state.load(std::memory_order_acquire) == State::kProven ? own_stack() : 0;
 }
 
-std::uint32_t python_stack_of(std::int64_t thread_id) noexcept {
+std::uint32_t python_stack_of(std::int64_t thread_id) noexcept try {
   if (state.load(std::memory_order_acquire) != State::kProven || thread_id <= 0) return 0;
   const Python& now = *found;
-  for (const KnownThread& thread : known_threads) {
+  for (KnownThread& thread : known_threads) {
     if (thread.id.load(std::memory_order_acquire) != thread_id) continue;
-    const std::uint64_t python_state = thread.python_state.load();
-    std::array<RawFrame, kMostPythonFrames> frames, again;
-    const std::size_t count = walk_frames<SafeReader>(now.layout, now.api.code_type, python_state, frames);
-    const std::size_t after = walk_frames<SafeReader>(now.layout, now.api.code_type, python_state, again);
-    // A thread that runs on between two looks gives a mixture of both; two equal looks are one that it was in.
-    if (count == 0 || count != after || hash_of({frames.data(), count}) != hash_of({again.data(), after})) return 0;
+    Looks& all = *looks.load();
+    const std::lock_guard lock(all.mutex);
+    const auto look = all.of.try_emplace(&thread, now.layout, now.api.code_type).first;
+    std::array<RawFrame, kMostPythonFrames> frames;
+    const std::size_t count = look->second.look(thread.python_state.load(), frames);
     return stack_number<SafeReader>(now.layout, {frames.data(), count});
   }
+  return 0;
+} catch (...) {
   return 0;
 }
 

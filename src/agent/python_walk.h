@@ -53,6 +53,18 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+struct CodeParts {
+  std::uint64_t code = 0, file = 0, file_end = 0, name_hash = 0;
+  std::uint32_t first_line = 0;
+  std::uint64_t table_size = 0, table_begin = 0;
+};
+// Sums of multiples, since parts that are only shifted and xor-ed cancel each other out (addresses come in steps).
+inline std::uint64_t identity_of(const CodeParts& parts) {
+  return mix(parts.code + parts.file * 0x9FB21C651E98DF25 + parts.file_end * 0xA24BAED4963EE407,
+             parts.name_hash + parts.first_line * 0xE7037ED1A0B428DB + parts.table_begin * 0x8EBC6AF09C88C6E3 +
+                 parts.table_size * 0x589965CC75374CC3);
+}
+
 template <class Reader>
 bool read_identity(const PythonLayout& at, std::uint64_t code, std::uint64_t& identity) {
   std::uint64_t file = 0, name = 0, lines = 0, file_length = 0, file_end = 0, name_hash = 0;
@@ -68,12 +80,14 @@ bool read_identity(const PythonLayout& at, std::uint64_t code, std::uint64_t& id
       !Reader::read(name + kStringHashAt, &name_hash, 8) || !Reader::read(lines + kSizeAt, &table, sizeof table)) {
     return false;
   }
-  // Sums of multiples, since parts that are only shifted and xor-ed cancel each other out (addresses come in steps).
-  const std::uint64_t place = code + file * 0x9FB21C651E98DF25 + file_end * 0xA24BAED4963EE407;
-  const std::uint64_t text =
-      name_hash + first_line * 0xE7037ED1A0B428DB + table.begin * 0x8EBC6AF09C88C6E3 + table.size * 0x589965CC75374CC3;
-  identity = mix(place, text);
+  identity = identity_of({code, file, file_end, name_hash, first_line, table.size, table.begin});
   return true;
+}
+
+// 3.10 counts instructions of two bytes; later versions point at one.
+inline std::int32_t instruction_of(const PythonLayout& at, std::uint64_t code, std::uint64_t stored) {
+  return at.code_bytes == 0 ? static_cast<std::int32_t>(stored) * 2
+                            : static_cast<std::int32_t>(stored - (code + at.code_bytes));
 }
 
 // Fills `frames` from the innermost on; how many. Frames that are no Python code (entries from C) are left out.
@@ -103,9 +117,7 @@ std::size_t walk_frames(const PythonLayout& at, const void* code_type, std::uint
     RawFrame& raw = frames[count];
     raw.code = code;
     if (!read_identity<Reader>(at, code, raw.identity)) break;
-    // 3.10 counts instructions of two bytes; later versions point at one.
-    raw.instruction = at.code_bytes == 0 ? static_cast<std::int32_t>(instruction) * 2
-                                         : static_cast<std::int32_t>(instruction - (code + at.code_bytes));
+    raw.instruction = instruction_of(at, code, instruction);
     ++count;
   }
   return count;

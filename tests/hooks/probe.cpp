@@ -62,6 +62,11 @@ PROBE double probe_stack_cost(int count) {
   for (int i = 0; i < count; ++i) (void)python_stack_now();
   return static_cast<double>(thread_cpu_ns() - start) / count;
 }
+PROBE double probe_look_cost(long thread_id, int count) {
+  const long start = thread_cpu_ns();
+  for (int i = 0; i < count; ++i) (void)python_stack_of(thread_id);
+  return static_cast<double>(thread_cpu_ns() - start) / count;
+}
 
 PROBE int probe_attach_torch(int with_shapes) {
   state().options.shapes = with_shapes != 0;

@@ -10,7 +10,8 @@ for library in (held, free):
     for name in ("stack_text", "remarks", "events", "torch_version"):
         getattr(library, "probe_" + name).restype = ctypes.c_char_p
     library.probe_stack_of.argtypes = [ctypes.c_long]
-    library.probe_stack_cost.restype = ctypes.c_double
+    library.probe_stack_cost.restype = library.probe_look_cost.restype = ctypes.c_double
+    library.probe_look_cost.argtypes = [ctypes.c_long, ctypes.c_int]
     library.probe_lost.restype = library.probe_forget_events.restype = ctypes.c_long
     library.probe_ring_cap.argtypes = [ctypes.c_long]
 

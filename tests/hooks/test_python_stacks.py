@@ -176,6 +176,23 @@ class Stacks(unittest.TestCase):
     def test_cost_is_told(self):
         def down(depth):
             return held.probe_stack_cost(20000) if depth == 0 else down(depth - 1)
+        ready, end, ids = threading.Event(), threading.Event(), []
+
+        def wait(depth):
+            if depth:
+                return wait(depth - 1)
+            held.probe_stack()
+            ids.append(threading.get_native_id())
+            ready.set()
+            end.wait()
+        thread = threading.Thread(target=wait, args=(35,))
+        thread.start()
+        ready.wait()
+        time.sleep(0.05)
+        look = held.probe_look_cost(ids[0], 2000)
+        end.set()
+        thread.join()
+        print(f"3.{sys.version_info[1]}: {look / 1000:.1f} us a look at another thread of 41 frames")
         print(f"3.{sys.version_info[1]}: {down(15):.0f} ns a stack of {len(expected_here()) + 16} frames")
 
 
