@@ -9,6 +9,7 @@ namespace stepscope::agent {
 namespace {
 
 constexpr std::size_t kMostParts = 512;  // a call takes 1,024
+constexpr std::uint64_t kLeastPage = 4096;
 
 std::uint64_t word_at(const char* bytes, std::size_t at) {
   std::uint64_t word = 0;
@@ -64,14 +65,30 @@ PythonLook::Frame PythonLook::frame_in(std::uint64_t address, const char* bytes)
 bool PythonLook::read_frames(const std::vector<Frame>& which, std::vector<Frame>& into) {
   into.clear();
   if (which.empty()) return true;
-  frame_memory_.resize(which.size());
-  parts_.clear();
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    parts_.push_back({which[i].address, frame_memory_[i].data(), frame_bytes_});
+  addresses_.clear();
+  for (const Frame& frame : which) addresses_.push_back(frame.address);
+  std::sort(addresses_.begin(), addresses_.end());
+  // Ranges: between two addresses less than a page apart lie no pages but theirs.
+  std::vector<Part> ranges;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0, next = 0; i < addresses_.size(); i = next) {
+    for (next = i + 1; next < addresses_.size() && addresses_[next] - addresses_[next - 1] < kLeastPage; ++next) {
+    }
+    ranges.push_back({addresses_[i], nullptr, addresses_[next - 1] - addresses_[i] + frame_bytes_});
+    bytes += ranges.back().bytes;
   }
-  if (!read_all(parts_)) return false;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    into.push_back(frame_in(which[i].address, frame_memory_[i].data()));
+  frame_memory_.resize(bytes);
+  bytes = 0;
+  for (Part& range : ranges) {
+    range.to = frame_memory_.data() + bytes;
+    bytes += range.bytes;
+  }
+  if (!read_all(ranges)) return false;
+  for (const Frame& frame : which) {
+    const auto range = std::prev(std::upper_bound(ranges.begin(), ranges.end(), frame.address,
+                                                  [](std::uint64_t at, const Part& part) { return at < part.from; }));
+    const char* const memory = static_cast<const char*>(range->to) + (frame.address - range->from);
+    into.push_back(frame_in(frame.address, memory));
   }
   return true;
 }
@@ -96,61 +113,76 @@ bool PythonLook::walk(std::uint64_t first) {
   return !chain_.empty();
 }
 
-std::size_t PythonLook::name_codes(std::array<RawFrame, kMostPythonFrames>& frames) {
-  std::array<const Frame*, kMostPythonFrames> python;
-  std::array<CodeParts, kMostPythonFrames> codes;
-  std::size_t count = 0;
-  for (const Frame& frame : chain_) {
-    if (frame.code == 0 || frame.owner >= kOwnedByC || count == kMostPythonFrames) continue;
-    codes[count].code = frame.code;
-    python[count++] = &frame;
-  }
+bool PythonLook::name_codes(std::size_t count) {
+  std::array<Frame*, 2 * kMostPythonFrames> named;
+  std::size_t named_count = 0;
+  parts_.clear();
   code_memory_.resize(count);
-  parts_.clear();
-  for (std::size_t i = 0; i < count; ++i) parts_.push_back({codes[i].code, code_memory_[i].data(), code_bytes_});
-  if (!read_all(parts_)) return 0;
-
-  std::array<std::uint64_t, kMostPythonFrames> file_length;
-  std::array<std::array<std::uint64_t, 3>, kMostPythonFrames> table;
-  std::size_t kept = 0;
-  parts_.clear();
   for (std::size_t i = 0; i < count; ++i) {
+    Frame& frame = chain_[i];
+    frame.is_python = false;
+    if (frame.code == 0 || frame.owner >= kOwnedByC) continue;
+    parts_.push_back({frame.code, code_memory_[named_count].data(), code_bytes_});
+    named[named_count++] = &frame;
+  }
+  if (!read_all(parts_)) return false;
+
+  std::array<CodeParts, 2 * kMostPythonFrames> codes;
+  std::array<std::uint64_t, 2 * kMostPythonFrames> file_length;
+  std::array<std::array<std::uint64_t, 3>, 2 * kMostPythonFrames> table;
+  parts_.clear();
+  for (std::size_t i = 0; i < named_count; ++i) {
     const char* const bytes = code_memory_[i].data();
     if (word_at(bytes, kTypeAt) != code_type_) continue;
-    CodeParts& code = codes[kept];
-    code.code = codes[i].code;
-    python[kept] = python[i];
+    named[i]->is_python = true;
+    CodeParts& code = codes[i];
+    code.code = named[i]->code;
     code.file = word_at(bytes, layout_.code_file);
     code.first_line = static_cast<std::uint32_t>(word_at(bytes, layout_.code_first_line));
-    parts_.push_back({code.file + kSizeAt, &file_length[kept], 8});
+    parts_.push_back({code.file + kSizeAt, &file_length[i], 8});
     parts_.push_back({word_at(bytes, layout_.code_name) + kStringHashAt, &code.name_hash, 8});
-    parts_.push_back({word_at(bytes, layout_.code_lines) + kSizeAt, table[kept].data(), sizeof table[kept]});
-    ++kept;
+    parts_.push_back({word_at(bytes, layout_.code_lines) + kSizeAt, table[i].data(), sizeof table[i]});
   }
-  if (!read_all(parts_)) return 0;
+  if (!read_all(parts_)) return false;
   parts_.clear();
-  for (std::size_t i = 0; i < kept; ++i) {
+  for (std::size_t i = 0; i < named_count; ++i) {
+    if (!named[i]->is_python) continue;
     parts_.push_back({codes[i].file + layout_.ascii_header + file_length[i] - 8, &codes[i].file_end, 8});
   }
-  if (!read_all(parts_)) return 0;
-  for (std::size_t i = 0; i < kept; ++i) {
+  if (!read_all(parts_)) return false;
+  for (std::size_t i = 0; i < named_count; ++i) {
     codes[i].table_size = table[i][0];
     codes[i].table_begin = table[i][2];
-    frames[i].code = codes[i].code;
-    frames[i].identity = identity_of(codes[i]);
-    frames[i].instruction = instruction_of(layout_, codes[i].code, python[i]->instruction);
+    named[i]->identity = identity_of(codes[i]);
   }
-  return kept;
+  return true;
 }
 
 std::size_t PythonLook::look(std::uint64_t thread_state, std::array<RawFrame, kMostPythonFrames>& frames) {
   process_id_ = getpid();
   const std::uint64_t first = first_frame(thread_state);
   if (first == 0 || !walk(first)) return 0;
-  const std::size_t count = name_codes(frames);
-  last_ = chain_;
-  const bool is_still = read_frames(chain_, fresh_) && fresh_ == chain_ && first_frame(thread_state) == first;
-  return is_still ? count : 0;
+  // What did not move since the last look: the same frames at the same instructions, from the outermost on.
+  std::size_t same = 0;
+  while (same < std::min(chain_.size(), last_.size()) &&
+         chain_[chain_.size() - 1 - same] == last_[last_.size() - 1 - same]) {
+    Frame& frame = chain_[chain_.size() - 1 - same];
+    frame = last_[last_.size() - 1 - same];
+    ++same;
+  }
+  const bool is_still = same == chain_.size() && same == last_.size();
+  if (!is_still) {
+    last_.clear();
+    if (!name_codes(chain_.size() - same)) return 0;
+    if (!read_frames(chain_, fresh_) || fresh_ != chain_ || first_frame(thread_state) != first) return 0;
+    last_ = chain_;
+  }
+  std::size_t count = 0;
+  for (const Frame& frame : chain_) {
+    if (!frame.is_python || count == kMostPythonFrames) continue;
+    frames[count++] = {frame.code, frame.identity, instruction_of(layout_, frame.code, frame.instruction)};
+  }
+  return count;
 }
 
 }  // namespace stepscope::agent
