@@ -125,6 +125,12 @@ class Host {
     text_.strings.put_json(id);
   }
 
+  void put_call_stack(ChromeArgs& args, StringId id) {
+    if (id.empty()) return;
+    args.key("\"Call stack\": ");
+    text_.strings.put_quoted(id);
+  }
+
   void write_op(OpId id) {
     const Ops& ops = trace_.ops;
     text_.put_complete("\"cpu_op\"", ops.name[id], place_, ops.start_ns[id], ops.end_ns[id]);
@@ -140,10 +146,7 @@ class Host {
     put_json(args, "\"Concrete Inputs\": ", ops.concrete_inputs[id]);
     put_json(args, "\"Input type\": ", ops.types[id]);
     put_json(args, "\"Input Dims\": ", ops.shapes[id]);
-    if (!ops.call_stack[id].empty()) {
-      args.key("\"Call stack\": ");
-      text_.strings.put_quoted(ops.call_stack[id]);
-    }
+    put_call_stack(args, ops.call_stack[id]);
     args.close();
   }
 
@@ -151,6 +154,7 @@ class Host {
     ChromeArgs args(out_);
     args.put("\"External id\": ", trace_.spans.external_id[id]);
     args.put("\"step_num\": ", trace_.spans.step_number[id]);
+    put_call_stack(args, trace_.spans.call_stack[id]);
     args.close();
   }
 

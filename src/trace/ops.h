@@ -35,6 +35,7 @@ STEPSCOPE_TABLE(Ops, OpId, STEPSCOPE_OP_COLUMNS);
   COLUMN(MaybeInt, external_id, "missing if absent")                                                        \
   COLUMN(MaybeInt, step_number, "JAX's step_num argument; missing if absent")                               \
   COLUMN(std::uint8_t, is_async, "1 if begun and ended by separate events, perhaps on two threads; else 0") \
+  COLUMN(StringId, call_stack, "as that of an operator; empty if absent")                                   \
   COLUMN(std::uint64_t, file_order, "byte offset of the event in its file")
 STEPSCOPE_TABLE(Spans, SpanId, STEPSCOPE_SPAN_COLUMNS);
 

@@ -178,6 +178,7 @@ class Maker {
     row.external_id = number();
     row.step_number = number();
     row.is_async = chance(2) ? 1 : 0;
+    row.call_stack = text(to);
     to.spans.push_back(row);
   }
 

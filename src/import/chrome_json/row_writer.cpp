@@ -244,6 +244,7 @@ void RowWriter::write_span(const Event& event, EventTime time, bool is_async) {
   row.external_id = integer_of(event.args[Arg::kExternalId]);
   row.step_number = integer_of(event.args[Arg::kStepNumber]);
   row.is_async = is_async ? 1 : 0;
+  if (event.args.has(Arg::kCallStack)) row.call_stack = intern(event.args[Arg::kCallStack]);
   row.file_order = file_order_;
   fragment_.spans.push_back(row);
 }
