@@ -72,6 +72,9 @@ class RecordedTrace {
   [[nodiscard]] std::uint64_t dropped_count() const;
   // Spans that were still open when recording stopped, on any thread; they are not in the trace.
   [[nodiscard]] std::uint64_t open_span_count() const;
+  // Sum of the FLOPs that the operators' OpSpans told; missing when none did, or without with_flops. Trace files have
+  // no place for them.
+  [[nodiscard]] std::optional<double> flops() const;
   // Numbers of the steps that lie in the trace as a whole, in order. Empty without a schedule.
   [[nodiscard]] const std::vector<std::int64_t>& steps() const;
 
@@ -141,8 +144,8 @@ struct SessionOptions {
 
   bool record_shapes = false;   // input shapes and types of operators
   bool profile_memory = false;  // allocations that the program tells of
-  bool with_stack = false;      // the call stack at each operator: costs about 1 us each
-  bool with_flops = false;      // FLOPs that the program tells of
+  bool with_stack = false;      // the call stack at each span and operator: about 2 us each
+  bool with_flops = false;      // FLOPs that OpSpans tell of: RecordedTrace::flops
 
   // Names the trace files; HOST_PID if empty. No `/` in it.
   std::string worker_name{};

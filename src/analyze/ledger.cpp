@@ -138,8 +138,12 @@ std::optional<std::string> unsound_reason(const Trace& trace, const Ledger& ledg
 // PyTorch lists the machine's GPUs in each file, so one without any was made where there are none.
 bool is_host_only(const Trace& trace) {
   const bool has_host_events = !trace.ops.empty() || !trace.spans.empty() || !trace.frames.empty();
-  return has_host_events && trace.devices.empty() && trace.calls.empty() && trace.gpu_events.empty() &&
-         !trace.notes.lost_anything();
+  // What the file lost may be its GPU part; what a recorder dropped is none, since it would know the device.
+  const std::vector<Note>& notes = trace.notes.all();
+  const bool is_whole = std::none_of(notes.begin(), notes.end(), [](const Note& note) {
+    return note.severity >= NoteSeverity::kLost && note.kind != NoteKind::kRecordsDropped;
+  });
+  return has_host_events && trace.devices.empty() && trace.calls.empty() && trace.gpu_events.empty() && is_whole;
 }
 
 std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, const Ledger& ledger,

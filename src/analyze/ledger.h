@@ -27,8 +27,8 @@ struct Ledger {
   std::int64_t steps_without_gpu_events_count = 0;
   std::int64_t merged_process_count = 0;      // processes whose correlations clash; 0 if sound
   std::optional<double> largest_event_ratio;  // longest recorded duration / sum of recorded durations
-  // A program's CPU side was recorded on a machine where the file knows of no GPU: no device, no call, no GPU event, and
-  // nothing of the file was lost. Then step times are the host's own and no GPU work is missing.
+  // A program's CPU side was recorded where the file knows of no GPU: no device, no call, no GPU event, and no part of
+  // the file was lost. Then step times are the host's own and no GPU work is missing.
   bool is_host_only = false;
   // Why no headline (step time, busy, idle) may be shown; missing when it may.
   std::optional<std::string> headline_withheld;

@@ -154,6 +154,9 @@ TEST(Ledger, AProgramWithoutAGpuIsNoLoss) {
   cut.notes.add(NoteKind::kFileCut, NoteSeverity::kLost, 1, "");
   EXPECT_EQ(ledger_of(cut).headline_withheld, "no GPU activity recorded");
   EXPECT_FALSE(ledger_of(cut).is_host_only);
+  Trace dropped = trace_from_text(picture);
+  dropped.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "");
+  EXPECT_TRUE(ledger_of(dropped).is_host_only);
 }
 
 TEST(Ledger, AnUnsoundFileWithholdsIt) {

@@ -56,6 +56,13 @@ void add_notes(const Notes& notes, std::vector<Evidence>& out) {
   for (const Note& note : notes.all()) {
     if (note.severity != NoteSeverity::kLost && note.severity != NoteSeverity::kUnsound) continue;
     if (note.kind == NoteKind::kBadDuration || note.kind == NoteKind::kMergedProcesses) continue;  // told above
+    if (note.kind == NoteKind::kRecordsDropped) {
+      out.push_back({"The recorder had no room for " +
+                         count_of(static_cast<std::int64_t>(note.count), "record", "records") +
+                         ": give it more memory, or record fewer steps.",
+                     std::nullopt});
+      continue;
+    }
     std::string kind(note_kind_name(note.kind));
     for (char& letter : kind) letter = letter == '_' ? ' ' : letter;
     out.push_back({"The file is damaged: " + kind + ", " +

@@ -118,6 +118,9 @@ TEST(IncompleteData, what_was_repaired_is_not_lost) {
   ASSERT_TRUE(find_incomplete_data(run.input()));
   EXPECT_EQ(find_incomplete_data(run.input())->evidence[0].text,
             "The file is damaged: file cut, 1 time, first at byte 4,639.");
+  run.trace.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "x", 1200);
+  EXPECT_EQ(find_incomplete_data(run.input())->evidence[1].text,
+            "The recorder had no room for 1,200 records: give it more memory, or record fewer steps.");
 }
 
 }  // namespace

@@ -58,6 +58,18 @@ void fill_info(TraceInfo& info, TimeNs base_ns, const RunIdentity& identity, con
   info.with_flops = flags.with_flops;
 }
 
+void add_dropped_notes(const CycleRecords& records, Notes& notes) {
+  std::uint64_t of_host = 0;
+  for (const ThreadRecords& thread : records.host.threads) of_host += thread.dropped_count;
+  const std::uint64_t of_device = records.device.dropped_count;
+  if (of_host > 0) {
+    notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "the recorder's memory (max_bytes) was full", of_host);
+  }
+  if (of_device > 0) {
+    notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "the source of GPU records lost some", of_device);
+  }
+}
+
 // The start of the UTC day.
 TimeNs base_of(TimeNs time_ns) { return time_ns - ((time_ns % kNsPerDay) + kNsPerDay) % kNsPerDay; }
 
@@ -68,10 +80,12 @@ BuiltTrace build_trace(CycleRecords records, const RunIdentity& identity, const 
   const TimeNs base_ns = base_of(records.host.start_ns);
   fill_info(builder.info(), base_ns, identity, flags);
   declare_places(collect_threads(records, identity.process_id), identity, builder);
+  add_dropped_notes(records, builder.notes());
   add_step_marks(records.steps, identity.process_id, base_ns, builder);
   BuiltTrace built;
-  built.open_span_count = records.host.open_span_count +
-                          add_host_rows(std::move(records.host.threads), identity.process_id, base_ns, builder);
+  const HostTotals host = add_host_rows(std::move(records.host.threads), identity.process_id, base_ns, builder);
+  built.open_span_count = records.host.open_span_count + host.async_without_end_count;
+  built.flops = host.flops;
   add_device_rows(records.device, identity.process_id, base_ns, builder);
   built.trace = builder.finish(1);  // the program's own threads need the cores
   number_operators(built.trace);

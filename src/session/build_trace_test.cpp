@@ -161,6 +161,16 @@ TEST(BuildTrace, KeepsCountersInstantsAndAllocations) {
   EXPECT_EQ(memory.device_number, 2);
 }
 
+TEST(BuildTrace, NotesWhatWasDropped) {
+  CycleRecords records = cycle({thread(kProcess, "train", {}), thread(4100, "loader", {})});
+  records.host.threads[0].dropped_count = 3;
+  records.host.threads[1].dropped_count = 4;
+  records.device.dropped_count = 5;
+  const Trace trace = build(std::move(records));
+  EXPECT_EQ(trace.notes.count(NoteKind::kRecordsDropped), 12U);
+  EXPECT_TRUE(trace.notes.lost_anything());
+}
+
 // Steps counted by two threads: one row, since readers take the row with most markers for the only one.
 TEST(BuildTrace, KeepsStepsOfSeveralThreadsOnOneRow) {
   CycleRecords records = cycle({});

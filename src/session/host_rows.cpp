@@ -47,12 +47,13 @@ class HostRows {
 
   void add_thread(const ThreadRecords& thread);
   std::uint64_t add_async_spans();
+  [[nodiscard]] std::optional<double> flops() const { return flops_; }
 
  private:
   void add_interval(const Record& record, const RecordDetail* detail);
   void add_point(const Record& record, const RecordDetail* detail);
   void add_op(const Record& record, const RecordDetail* detail);
-  void add_span(const Record& record);
+  void add_span(const Record& record, const RecordDetail* detail);
   void add_counter(const Record& record);
   void add_instant(const Record& record);
   void add_allocation(const Record& record, const RecordDetail* detail);
@@ -64,6 +65,7 @@ class HostRows {
   std::vector<AsyncBegin> begins_;
   std::unordered_map<std::int64_t, TimeNs> ends_;
   std::uint64_t next_order_ = 0;
+  std::optional<double> flops_;
 
   // Of the thread at hand.
   Fragment* fragment_ = nullptr;
@@ -92,7 +94,7 @@ void HostRows::add_thread(const ThreadRecords& thread) {
 
 void HostRows::add_interval(const Record& record, const RecordDetail* detail) {
   if (record.kind == RecordKind::kOp) add_op(record, detail);
-  if (record.kind == RecordKind::kSpan || record.kind == RecordKind::kStep) add_span(record);
+  if (record.kind == RecordKind::kSpan || record.kind == RecordKind::kStep) add_span(record, detail);
 }
 
 void HostRows::add_point(const Record& record, const RecordDetail* detail) {
@@ -116,13 +118,14 @@ void HostRows::add_point(const Record& record, const RecordDetail* detail) {
   }
 }
 
-void HostRows::add_span(const Record& record) {
+void HostRows::add_span(const Record& record, const RecordDetail* detail) {
   Spans::Row row;
   row.start_ns = record.start_ns - base_ns_;
   row.end_ns = std::max(record.start_ns, record.end_ns) - base_ns_;
   row.thread = thread_;
   row.name = (*names_)(record.name);
   row.file_order = next_order_++;
+  if (detail != nullptr) row.call_stack = fragment_->strings.intern(stacks_.text(*detail));
   fragment_->spans.push_back(row);
 }
 
@@ -134,6 +137,7 @@ void HostRows::add_op(const Record& record, const RecordDetail* detail) {
   row.name = (*names_)(record.name);
   row.file_order = next_order_++;
   if (detail != nullptr) {
+    if (detail->flops >= 0) flops_ = flops_.value_or(0) + detail->flops;
     row.shapes = fragment_->strings.intern(detail->shapes);
     row.types = fragment_->strings.intern(detail->types);
     row.call_stack = fragment_->strings.intern(stacks_.text(*detail));
@@ -205,14 +209,15 @@ std::uint64_t HostRows::add_async_spans() {
 
 }  // namespace
 
-std::uint64_t add_host_rows(std::vector<ThreadRecords> threads, std::int64_t process_id, TimeNs base_ns,
-                            Builder& builder) {
+HostTotals add_host_rows(std::vector<ThreadRecords> threads, std::int64_t process_id, TimeNs base_ns,
+                         Builder& builder) {
   HostRows rows(process_id, base_ns, builder);
   for (ThreadRecords& thread : threads) {
     rows.add_thread(thread);
     thread = {};  // its memory is needed for the trace
   }
-  return rows.add_async_spans();
+  const std::uint64_t without_end = rows.add_async_spans();
+  return {without_end, rows.flops()};
 }
 
 void add_step_marks(std::span<const StepMark> steps, std::int64_t process_id, TimeNs base_ns, Builder& builder) {

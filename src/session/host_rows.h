@@ -1,6 +1,8 @@
 // The records of the program's threads, and the markers of steps, as rows of a Trace.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,9 +12,13 @@
 
 namespace stepscope {
 
-// Adds the rows of all threads. Returns how many asynchronous spans had no end.
-std::uint64_t add_host_rows(std::vector<ThreadRecords> threads, std::int64_t process_id, TimeNs base_ns,
-                            Builder& builder);
+struct HostTotals {
+  std::uint64_t async_without_end_count = 0;
+  std::optional<double> flops;  // sum of what operators told; missing when none did
+};
+
+// Adds the rows of all threads.
+HostTotals add_host_rows(std::vector<ThreadRecords> threads, std::int64_t process_id, TimeNs base_ns, Builder& builder);
 
 // Adds the markers of steps, all on the row of the thread that opened the first, where readers look for them. Those
 // that another thread opened or closed become asynchronous spans, since they need not nest there. To be called before

@@ -7,20 +7,9 @@
 #include "export/chrome_trace.h"
 
 namespace stepscope {
-namespace {
-
-std::uint64_t count_dropped(const CycleRecords& records) {
-  std::uint64_t count = records.device.dropped_count;
-  for (const ThreadRecords& thread : records.host.threads) count += thread.dropped_count;
-  return count;
-}
-
-}  // namespace
-
 RecordedTrace make_recorded_trace(CycleRecords records, const RunIdentity& identity,
                                   const RecordedTraceOptions& options, std::shared_ptr<WrittenFiles> files) {
   auto content = std::make_shared<RecordedTrace::Content>();
-  content->dropped_count = count_dropped(records);
   for (const StepMark& step : records.steps) content->steps.push_back(step.number);
   content->worker_name = options.worker_name.empty() ? identity.default_worker_name() : options.worker_name;
   content->process_id = identity.process_id;
@@ -29,7 +18,9 @@ RecordedTrace make_recorded_trace(CycleRecords records, const RunIdentity& ident
   content->files = std::move(files);
   BuiltTrace built = build_trace(std::move(records), identity, options.flags);
   content->trace = std::move(built.trace);
+  content->dropped_count = content->trace.notes.count(NoteKind::kRecordsDropped);
   content->open_span_count = built.open_span_count;
+  content->flops = built.flops;
   return RecordedTrace(std::move(content));
 }
 
@@ -65,6 +56,7 @@ TraceCounts RecordedTrace::counts() const {
 
 std::uint64_t RecordedTrace::dropped_count() const { return content_->dropped_count; }
 std::uint64_t RecordedTrace::open_span_count() const { return content_->open_span_count; }
+std::optional<double> RecordedTrace::flops() const { return content_->flops; }
 const std::vector<std::int64_t>& RecordedTrace::steps() const { return content_->steps; }
 const std::string& RecordedTrace::host_name() const { return content_->trace.info.host_name; }
 std::int64_t RecordedTrace::process_id() const { return content_->process_id; }

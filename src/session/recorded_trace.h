@@ -34,6 +34,7 @@ struct RecordedTrace::Content {
   Trace trace;
   std::uint64_t dropped_count = 0;
   std::uint64_t open_span_count = 0;
+  std::optional<double> flops;
   std::vector<std::int64_t> steps;
   std::string worker_name;
   std::int64_t process_id = 0;

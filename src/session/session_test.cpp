@@ -153,6 +153,18 @@ TEST(Session, CountsSpansThatWereOpenAtTheEnd) {
   EXPECT_EQ(session.last_trace()->counts().spans, 0U);
 }
 
+TEST(Session, SumsTheFlopsThatOperatorsTell) {
+  for (const bool with_flops : {true, false}) {
+    ProfilingSession session({.with_flops = with_flops});
+    ASSERT_TRUE(session.start());
+    for (int i = 0; i < 3; ++i) const OpSpan op("my::mm", {{2, 3}, {3, 4}}, 2.0 * 2 * 3 * 4);
+    { const OpSpan op("my::unknown"); }
+    ASSERT_TRUE(session.stop());
+    EXPECT_EQ(session.last_trace()->flops(), with_flops ? std::optional(144.0) : std::nullopt);
+    EXPECT_EQ(session.last_trace()->counts().operators, 4U);
+  }
+}
+
 TEST(Session, RefusesASecondOneInTheProcess) {
   ProfilingSession first({.schedule = cycles(5, 1, 1)});
   ASSERT_TRUE(first.start());

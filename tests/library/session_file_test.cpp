@@ -186,6 +186,7 @@ TEST(SessionFile, KeepsWhoItWas) {
 TEST(SessionFile, KeepsAllocationsAndStacks) {
   const Trace trace = record(
       [] {
+        const Span span("around");
         const OpSpan op("my::op");
         record_allocation(
             {.address = reinterpret_cast<const void*>(0x7F00'1234'5678), .bytes = 4096, .total_allocated_bytes = 8192});
@@ -198,6 +199,7 @@ TEST(SessionFile, KeepsAllocationsAndStacks) {
   EXPECT_EQ(trace.memory_events.total_allocated_bytes[MemoryEventId(0)].value(), 8192);
   EXPECT_EQ(trace.memory_events.device_type[MemoryEventId(1)], 1);
   EXPECT_EQ(trace.memory_events.device_number[MemoryEventId(1)], 1);
+  EXPECT_EQ(trace.text(trace.spans.call_stack[SpanId(0)]).find("session_file_test.cpp("), 0U);
   const std::string_view stack = trace.text(trace.ops.call_stack[OpId(0)]);
   EXPECT_EQ(stack.find("session_file_test.cpp("), 0U) << stack;
   EXPECT_NE(stack.find("TestBody"), std::string_view::npos) << stack;
@@ -262,6 +264,20 @@ TEST(SessionFile, LinksWhatTheGpuDid) {
   EXPECT_EQ(trace.devices.sm_count[DeviceId(0)].value(), 132);
   EXPECT_EQ(trace.flows.size(), 4U);
   EXPECT_EQ(std::count(trace.flows.phase.raw().begin(), trace.flows.phase.raw().end(), 'f'), 2);
+}
+
+// A file that lacks something says so to whoever reads it.
+TEST(SessionFile, SaysWhatDidNotFit) {
+  const Trace trace = record(
+      [] {
+        for (int i = 0; i < 100'000; ++i) const Span span("work");
+      },
+      {.max_bytes = 1 << 20});
+  ASSERT_EQ(trace.notes.all().size(), 1U);
+  EXPECT_EQ(trace.notes.all()[0].kind, NoteKind::kRecordsDropped);
+  EXPECT_EQ(trace.notes.all()[0].severity, NoteSeverity::kLost);
+  EXPECT_GT(trace.spans.size(), 0U);
+  EXPECT_EQ(trace.spans.size() + trace.notes.all()[0].count, 100'000U);
 }
 
 TEST(SessionFile, WritesOneFileACycle) {

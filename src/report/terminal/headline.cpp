@@ -37,7 +37,7 @@ std::string device_words(const Report& report) {
 std::pair<std::string, Ink> completeness_words(const Report& report) {
   const Ledger& ledger = report.ledger;
   const std::int64_t lost = ledger.launch_without_gpu_event_count;
-  if (ledger.is_host_only) return {"data complete: CPU only", Ink::kGreen};
+  if (report.status == ReportStatus::kComplete && ledger.is_host_only) return {"data complete: CPU only", Ink::kGreen};
   if (report.status == ReportStatus::kComplete && lost == 0) {
     return {fmt::format("data complete: {} GPU events", show_count(ledger.gpu_event_count)), Ink::kGreen};
   }
