@@ -112,8 +112,10 @@ std::vector<DurationNs> length_by_step(const IntervalSet& set, const Steps& step
 }
 
 DeviceBusy DeviceSweep::finish(const Steps& steps) {
-  busy_.window_ns = window_.length_ns();
+  busy_.window_ns = steps.recorded_ns();
   busy_.gpu_busy_raw_ns = raw_.length_ns();
+  // Work that began in a step and ended after it, where nothing else was recorded.
+  if (!steps.unrecorded.empty()) busy_.busy = subtract(busy_.busy, steps.unrecorded);
   busy_.gpu_busy_ns = length_ns(busy_.busy);
   busy_.idle_ns = busy_.window_ns - busy_.gpu_busy_ns;
   for (std::size_t i = 0; i < kKernelClassCount; ++i) busy_.busy_by_kind_ns[i] = by_kind_[i].length_ns();
@@ -127,6 +129,12 @@ DeviceBusy DeviceSweep::finish(const Steps& steps) {
   return std::move(busy_);
 }
 
+bool is_within(const IntervalSet& set, TimeNs time_ns) {
+  const auto next = std::upper_bound(set.begin(), set.end(), time_ns,
+                                     [](TimeNs time, const Interval& each) { return time < each.end_ns; });
+  return next != set.end() && next->start_ns <= time_ns;
+}
+
 }  // namespace
 
 std::vector<DeviceBusy> compute_busy(const Trace& trace, const GpuTimeline& timeline, const KernelClasses& classes,
@@ -135,7 +143,9 @@ std::vector<DeviceBusy> compute_busy(const Trace& trace, const GpuTimeline& time
   for (const DeviceId device : trace.devices.ids().ids()) {
     if (trace.gpu_events_of_device[device].empty()) continue;
     DeviceSweep sweep(trace, timeline, classes, steps.window);
-    for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) sweep.add(id);
+    for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
+      if (!is_within(steps.unrecorded, trace.gpu_events.start_ns[id])) sweep.add(id);
+    }
     busy.push_back(sweep.finish(steps));
     busy.back().device = device;
   }

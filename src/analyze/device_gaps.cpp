@@ -1,4 +1,5 @@
-// Gaps are what the busy union leaves of the window; two pointers, one over the union, one over the device's events.
+// Gaps are what the busy union (and what was not recorded) leaves of the window; two pointers, one over the union, one
+// over the device's events.
 //
 // The host was late unless the launch call began more than two launch latencies before the gap: with one
 // latency of slack, since half of all launches take longer than the median, and a late launch taken for a kernel gap
@@ -17,15 +18,20 @@ GapReader::GapReader(const Trace& trace, const GpuTimeline& timeline, const Laun
       steps_(steps),
       busy_(busy.busy),
       now_(steps.window.start_ns),
-      events_(trace.gpu_events_of_device[busy.device]) {}
+      events_(trace.gpu_events_of_device[busy.device]) {
+  if (steps.unrecorded.empty()) return;
+  covered_ = steps.unrecorded;
+  covered_.insert(covered_.end(), busy.busy.begin(), busy.busy.end());
+  covered_ = union_of(std::move(covered_));
+}
 
 bool GapReader::next_interval(Interval& at) {
   const TimeNs window_end = steps_.window.end_ns;
   while (now_ < window_end) {
     at.start_ns = now_;
-    if (busy_at_ < busy_.size()) {
-      at.end_ns = std::min(busy_[busy_at_].start_ns, window_end);
-      now_ = std::max(now_, busy_[busy_at_++].end_ns);
+    if (busy_at_ < covered().size()) {
+      at.end_ns = std::min(covered()[busy_at_].start_ns, window_end);
+      now_ = std::max(now_, covered()[busy_at_++].end_ns);
     } else {
       at.end_ns = window_end;
       now_ = window_end;

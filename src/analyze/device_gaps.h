@@ -36,11 +36,14 @@ class GapReader {
   std::optional<GpuEventId> find_ending_event(TimeNs time_ns);
   void explain(DeviceGap& gap) const;
 
+  [[nodiscard]] const IntervalSet& covered() const { return covered_.empty() ? busy_ : covered_; }
+
   const Trace& trace_;
   const GpuTimeline& timeline_;
   const Launches& launches_;
   const Steps& steps_;
   const IntervalSet& busy_;
+  IntervalSet covered_;  // busy or not recorded; empty where everything was
   std::size_t busy_at_ = 0;
   TimeNs now_;
   IdRange<GpuEventId> events_;  // those not yet passed

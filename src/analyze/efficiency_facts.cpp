@@ -89,7 +89,7 @@ Efficiency compute_efficiency(const Trace& trace, const Steps& steps, const Flop
   if (!out.not_available.empty()) return out;
 
   out.flops_per_step = median_of(flops.by_step);
-  const DurationNs window_ns = steps.window.length_ns();
+  const DurationNs window_ns = steps.recorded_ns();
   if (busiest.device_count == 0 || window_ns <= 0) {
     out.not_available = "the trace has no GPU work to divide by";
     return out;

@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "analyze/launch_returns.h"
+#include "analyze/recorded_windows.h"
 #include "base/parallel.h"
 
 namespace stepscope {
@@ -48,7 +49,10 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
   });
   facts.launches = compute_launches(trace, facts.timeline);
   facts.steps = compute_steps(trace, facts.timeline, facts.launches, options.steps);
-  if (options.whole_file_window) facts.steps.window = first_to_last_event(trace);
+  if (options.whole_file_window) {
+    facts.steps.window = first_to_last_event(trace);
+    facts.steps.unrecorded = find_unrecorded(trace, facts.timeline, facts.steps, true);
+  }
   run_side_by_side({
       [&] { facts.path = HostPath::build(trace, facts.steps); },
       [&] {

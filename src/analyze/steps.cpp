@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 
+#include "analyze/recorded_windows.h"
 #include "analyze/step_boundaries.h"
 #include "analyze/step_marks.h"
 #include "stats/quantiles.h"
@@ -87,6 +88,7 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
                     const StepOptions& options) {
   Steps steps;
   if (auto found = find_marks(trace, options)) {
+    cut_marks_at_windows(trace, found->marks);
     BoundedSteps bounded = compute_step_boundaries(trace, timeline, launches, std::move(found->marks));
     steps.main_thread = found->thread;
     steps.left_out = std::move(bounded.left_out);
@@ -99,9 +101,11 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
   }
   if (steps.steps.empty()) {
     steps.window = first_to_last_event(trace);
+    steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
     return steps;
   }
   steps.window = {steps.steps.front().gpu.start_ns, steps.steps.back().gpu.end_ns};
+  steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
   summarize(steps);
   return steps;
 }

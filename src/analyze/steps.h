@@ -43,6 +43,7 @@ struct Steps {
   std::vector<Step> steps;             // complete steps in order; empty when source is kNone
   std::vector<std::int64_t> left_out;  // numbers of steps seen but incomplete (their GPU work is cut off)
   Interval window;                     // [G_first, G_end), or first to last event when there are no steps
+  IntervalSet unrecorded;              // of the window: between recorded windows of a capture; no idle time
   // Over `steps`; missing when there are none.
   std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
   // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
@@ -50,6 +51,8 @@ struct Steps {
   // The step that contains t on the GPU's clock, or on the host's (where a step lasts until the next one begins).
   [[nodiscard]] std::optional<std::size_t> find_by_gpu_time(TimeNs t) const;
   [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
+  // Length of the window without what was not recorded.
+  [[nodiscard]] DurationNs recorded_ns() const { return window.length_ns() - length_ns(unrecorded); }
 };
 
 // From the first to the last operator, span, call or GPU event. Python frames are left out: they stay open while the

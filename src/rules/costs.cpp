@@ -62,7 +62,7 @@ std::string describe_per_step(const RuleInput& input, DurationNs window_total_ns
 }
 
 double share_of_window(const RuleInput& input, DurationNs window_total_ns) {
-  const DurationNs window = input.facts.steps.window.length_ns();
+  const DurationNs window = input.facts.steps.recorded_ns();
   return window <= 0 ? 0 : static_cast<double>(window_total_ns) / static_cast<double>(window);
 }
 

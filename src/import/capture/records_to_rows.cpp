@@ -38,12 +38,14 @@ TimeNs RecordsToRows::time(TimeNs absolute_ns) const {
 
 RecordsToRows::Times RecordsToRows::times(TimeNs start_ns, TimeNs end_ns, StringId name) {
   Times made{time(start_ns), time(end_ns), false};
-  if (made.end_ns >= made.start_ns && made.end_ns - made.start_ns <= kLongestDuration) return made;
+  // CUPTI leaves 0 where it never knew.
+  const bool is_known = base_ns_ == 0 || (start_ns != 0 && end_ns != 0);
+  if (is_known && made.end_ns >= made.start_ns && made.end_ns - made.start_ns <= kLongestDuration) return made;
   made.is_bad = true;
   note(NoteKind::kBadDuration, NoteSeverity::kLost,
        std::string(fragment_.strings[name]) + ": " + std::to_string(start_ns) + " to " + std::to_string(end_ns));
-  // CUPTI leaves 0 where it never knew: the other one then says when it was.
-  if (start_ns == 0 && end_ns > 0) made.start_ns = made.end_ns;
+  // One of the two that is known says when it was.
+  if (start_ns == 0) made.start_ns = end_ns == 0 ? 0 : made.end_ns;
   made.end_ns = made.start_ns;
   return made;
 }

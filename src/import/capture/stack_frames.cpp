@@ -30,9 +30,8 @@ class FrameMaker {
   // Events that ended by `time_ns` show their stack once more, as they end.
   void end_before(TimeNs time_ns) {
     while (!running_.empty() && running_.back().end_ns <= time_ns) {
-      const StackPoint ended = running_.back();
+      if (running_.back().end_ns >= last_ns_) see(running_.back().end_ns, running_.back().stack);
       running_.pop_back();
-      if (ended.end_ns >= last_ns_) see(ended.end_ns, ended.stack);
     }
   }
 

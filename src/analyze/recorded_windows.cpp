@@ -1,0 +1,70 @@
+// See recorded_windows.h.
+#include "analyze/recorded_windows.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+// Ends of windows that another one follows, in order.
+std::vector<TimeNs> inner_ends(const Trace& trace) {
+  std::vector<TimeNs> ends;
+  const std::vector<Interval>& windows = trace.info.windows;
+  for (std::size_t i = 0; i + 1 < windows.size(); ++i) ends.push_back(windows[i].end_ns);
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+bool any_within(const std::vector<TimeNs>& ends, TimeNs after_ns, TimeNs before_ns) {
+  const auto next = std::upper_bound(ends.begin(), ends.end(), after_ns);
+  return next != ends.end() && *next < before_ns;
+}
+
+IntervalSet between_steps(const std::vector<TimeNs>& ends, const std::vector<Step>& steps) {
+  IntervalSet gaps;
+  for (std::size_t k = 0; k + 1 < steps.size(); ++k) {
+    const Interval gap{steps[k].gpu.end_ns, steps[k + 1].gpu.start_ns};
+    if (gap.start_ns < gap.end_ns && any_within(ends, steps[k].host.start_ns, steps[k + 1].host.start_ns))
+      gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+// Work that a window launched may end after it.
+IntervalSet between_windows(const Trace& trace, const GpuTimeline& timeline) {
+  const std::vector<Interval>& windows = trace.info.windows;
+  IntervalSet gaps;
+  for (std::size_t i = 0; i + 1 < windows.size(); ++i) {
+    Interval gap{windows[i].end_ns, windows[i + 1].start_ns};
+    for (const IdRange<GpuEventId>& of_device : trace.gpu_events_of_device.raw()) {
+      for (const GpuEventId id : of_device.ids()) {
+        if (trace.gpu_events.start_ns[id] >= gap.end_ns) break;
+        if (timeline.counts(trace, id)) gap.start_ns = std::max(gap.start_ns, timeline.end_ns[id]);
+      }
+    }
+    if (gap.start_ns < gap.end_ns) gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+}  // namespace
+
+void cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
+  const std::vector<TimeNs> ends = inner_ends(trace);
+  if (ends.empty()) return;
+  std::erase_if(marks, [&](const StepMark& mark) { return any_within(ends, mark.host.start_ns, mark.host.end_ns); });
+  for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
+    // The span of the last step may be closed in the very instant in which the window is.
+    if (any_within(ends, marks[k].host.start_ns, marks[k + 1].host.start_ns + 1)) marks[k].ends_alone = true;
+  }
+}
+
+IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file) {
+  const std::vector<TimeNs> ends = inner_ends(trace);
+  if (ends.empty()) return {};
+  const bool by_steps = !steps.steps.empty() && !whole_file;
+  IntervalSet gaps = by_steps ? between_steps(ends, steps.steps) : between_windows(trace, timeline);
+  return clip(union_of(std::move(gaps)), steps.window);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,19 @@
+// Several recorded windows in one capture: nothing is known of the time between them, so nothing may count as idle.
+//
+// `stepscope run --every 100` records three steps of each hundred. Between them the GPU worked all the same; taken as
+// idle, a busy training would look 97% idle. Files with one window, or without (all but captures), are left alone.
+#pragma once
+
+#include "analyze/step_marks.h"
+
+namespace stepscope {
+
+// A step that a window's end cut is dropped; the last one before a window's end ends alone.
+void cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks);
+
+// The parts of `steps.window` that no step and no window covers: between the last step before the end of a window and
+// the first one after; without steps, or with `whole_file`, between the end of one window's work and the next window.
+[[nodiscard]] IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps,
+                                          bool whole_file);
+
+}  // namespace stepscope
