@@ -13,6 +13,7 @@
 #include "agent/agent_state.h"
 #include "agent/gpu.h"
 #include "agent/gpu_devices.h"
+#include "agent/keep.h"
 #include "agent/process_facts.h"
 #include "agent/remarks.h"
 #include "capture/event_ring.h"
@@ -219,7 +220,7 @@ void start_over_in_child() noexcept try {
   // A child of a process that records is its helper (a data loader's worker). One of a process that has not begun, a
   // launcher perhaps, may be the one that was meant.
   child->is_disarmed = parent.is_disarmed || (parent.is_active && !parent.options.follow_children);
-  place().store(child, std::memory_order_release);
+  keep_forever(place().exchange(child));
   if (child->is_disarmed) return;
   allow_events_in_child();
   if (parent.is_active) activate(*child);
@@ -231,7 +232,7 @@ void forget_everything() {
   replace_gpu(nullptr);
   reset_callbacks(nullptr, false);
   reset_remarks();
-  place().store(new AgentState, std::memory_order_release);
+  keep_forever(place().exchange(new AgentState));
 }
 
 }  // namespace stepscope::agent

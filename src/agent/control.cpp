@@ -11,6 +11,7 @@
 
 #include "agent/control_socket.h"
 #include "agent/controller.h"
+#include "agent/keep.h"
 #include "agent/parts.h"
 #include "agent/process_facts.h"
 #include "capture/event_ring.h"
@@ -93,7 +94,7 @@ void listen() {
 void leave_parent() {
   const Controller* const known = current.load();
   if (known == nullptr || known->process_id() == getpid()) return;  // start_controller was here already
-  current.store(nullptr);
+  keep_forever(current.exchange(nullptr));
   forget_control_socket();
 }
 
@@ -104,7 +105,7 @@ void start_controller() noexcept try {
   (void)watches;
   leave_parent();
   auto* const made = new Controller(options(), real_parts());
-  current.store(made, std::memory_order_release);
+  keep_forever(current.exchange(made));
   made->start();
   if (start_was_requested.exchange(false)) {
     made->request_start("the program");

@@ -17,6 +17,8 @@
 #include <memory>
 #include <utility>
 
+#include "agent/keep.h"
+
 namespace stepscope::agent {
 namespace {
 
@@ -132,6 +134,7 @@ bool start_thread(Listener& listener) {
 
 void drop(Listener* listener, bool removes_file) noexcept {
   if (listener == nullptr || listener->is_over.exchange(true)) return;
+  keep_forever(listener);  // its thread may still look
   if (removes_file) (void)::unlink(listener->setup.path.c_str());
   // Wakes the thread, which sees that it is over. The number is closed by the end of the process: closed here, it could
   // stand for another file before the thread has looked.

@@ -10,6 +10,10 @@ namespace {
 constexpr std::size_t kAlignment = 4096;
 }  // namespace
 
+CuptiBuffers::~CuptiBuffers() {
+  for (const CuptiBuffer& buffer : all_) std::free(buffer.bytes);
+}
+
 CuptiBuffer* CuptiBuffers::find(const std::uint8_t* bytes) {
   const auto found =
       std::find_if(all_.begin(), all_.end(), [&](const CuptiBuffer& buffer) { return buffer.bytes == bytes; });

@@ -27,6 +27,10 @@ struct CuptiBuffer {
 class CuptiBuffers {
  public:
   explicit CuptiBuffers(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  // Frees all; the agent's pool never gets here, since CUPTI may hold some to the end.
+  ~CuptiBuffers();
+  CuptiBuffers(const CuptiBuffers&) = delete;
+  CuptiBuffers& operator=(const CuptiBuffers&) = delete;
 
   // CUPTI's threads. Never null unless the machine has no memory at all.
   [[nodiscard]] CuptiBuffer request() noexcept;

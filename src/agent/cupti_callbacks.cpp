@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "agent/keep.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
@@ -226,7 +227,7 @@ void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes) {
   used_table.store(table, std::memory_order_release);
   begin_callback_round();
   // The old one stays: a callback may be in it.
-  graph_nodes.store(keeps_graph_nodes ? new GraphNodes : nullptr, std::memory_order_release);
+  keep_forever(graph_nodes.exchange(keeps_graph_nodes ? new GraphNodes : nullptr));
 }
 
 }  // namespace stepscope::agent

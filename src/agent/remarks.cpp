@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "agent/keep.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
@@ -59,6 +60,6 @@ std::string complaint_line() {
   return line;
 }
 
-void reset_remarks() { place().store(new Remarks); }
+void reset_remarks() { keep_forever(place().exchange(new Remarks)); }
 
 }  // namespace stepscope::agent

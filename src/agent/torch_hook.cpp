@@ -21,6 +21,7 @@
 #include <new>
 #include <string>
 
+#include "agent/keep.h"
 #include "agent/loaded_library.h"
 #include "agent/parts.h"
 #include "agent/torch_inputs.h"
@@ -331,7 +332,7 @@ std::uint64_t lost_op_count() noexcept { return lost_count.load(std::memory_orde
 
 void detach_torch() noexcept {
   set_torch_detail(TorchDetail::kOff);
-  hook.store(nullptr);
+  keep_forever(hook.exchange(nullptr));
 }
 
 }  // namespace stepscope::agent
