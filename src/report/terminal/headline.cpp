@@ -89,6 +89,7 @@ std::string unprofiled_words(const Report& report, const DurationFormat& format)
 // The host runs ahead: says how far, since a clock around the step would lie.
 void add_host_lead(const Report& report, const DurationFormat& format, Page& page) {
   const Steps& steps = report.steps;
+  if (report.ledger.is_host_only) return;  // the host's clock is the right one
   if (!steps.median_ns || !steps.host_span_median_ns || !steps.host_lead_ns) return;
   // 5 %: below that a clock around the step would have been right for all purposes.
   const DurationNs difference_ns = *steps.median_ns - *steps.host_span_median_ns;

@@ -87,10 +87,13 @@ TEST(Terminal, AProgramWithoutAGpuGetsItsStepTime) {
   report.findings.clear();
   report.ledger = Ledger();
   report.ledger.is_host_only = true;
+  report.steps.host_span_median_ns = 60'000'000;
+  report.steps.host_lead_ns = 160'000'000;
   const std::string text = write_terminal(report, Style());
   EXPECT_TRUE(says(text, "data complete: CPU only"));
   EXPECT_TRUE(says(text, "step "));
   EXPECT_TRUE(says(text, "stepscope ops FILE"));
+  EXPECT_FALSE(says(text, "on the GPU"));
   EXPECT_FALSE(says(text, "GPU busy"));
   EXPECT_FALSE(says(text, "unknown"));
 }
