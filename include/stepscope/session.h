@@ -64,7 +64,7 @@ class RecordedTrace {
   // As PyTorch's Chrome trace JSON, gzip if `path` ends in .gz; written under another name and renamed when it is
   // whole. An existing file is replaced. Errors name the path and the system's reason.
   [[nodiscard]] Status write_chrome_trace(const std::string& path) const;
-  // The text of such a file, in memory: about 150 bytes an event.
+  // The text of such a file, in memory: 130 bytes a span, 210 an operator with shapes.
   [[nodiscard]] Result<std::string> chrome_trace_text() const;
 
   [[nodiscard]] TraceCounts counts() const;

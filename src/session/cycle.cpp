@@ -9,7 +9,7 @@ namespace stepscope {
 void Cycle::give_up_device(const Error& error) {
   Error told = error;
   told.message = options_.device->name() + " records no GPU work from now on: " + error.message;
-  problems_.add(std::move(told));
+  problems_.add(told);
   device_failed_ = true;
 }
 

@@ -21,7 +21,7 @@ void call(const Callback& callback, const Argument& argument) {
 
 }  // namespace
 
-void Problems::add(Error error) {
+void Problems::add(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (errors_.size() < kMostKept) errors_.push_back(error);
@@ -29,7 +29,7 @@ void Problems::add(Error error) {
   call(on_error_, error);
 }
 
-void Problems::warn(std::string sentence) {
+void Problems::warn(const std::string& sentence) {
   {
     const std::lock_guard lock(mutex_);
     if (std::find(warnings_.begin(), warnings_.end(), sentence) != warnings_.end()) return;

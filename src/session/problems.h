@@ -19,9 +19,9 @@ class Problems {
   Problems(OnError on_error, OnWarning on_warning)
       : on_error_(std::move(on_error)), on_warning_(std::move(on_warning)) {}
 
-  void add(Error error);
+  void add(const Error& error);
   // The same sentence a second time is not news.
-  void warn(std::string sentence);
+  void warn(const std::string& sentence);
 
   [[nodiscard]] std::vector<Error> errors() const;
   [[nodiscard]] std::vector<std::string> warnings() const;
