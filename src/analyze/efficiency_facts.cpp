@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "analyze/framework.h"
+#include "analyze/recording_words.h"
 #include "stepscope/efficiency.h"
 
 namespace stepscope {
@@ -41,7 +42,8 @@ std::string find_missing_flops(const Trace& trace, const Flops& flops) {
     return "traces of JAX hold no operator shapes";
   }
   if (!flops.shapes_recorded) {
-    return "the trace has no operator shapes: record with torch.profiler.profile(record_shapes=True)";
+    return fit_recording_words(
+        trace.info, "the trace has no operator shapes: record with torch.profiler.profile(record_shapes=True)");
   }
   if (flops.total > 0) return "";
   return "no operator of the steps has a FLOP formula (the operators of a replayed CUDA graph and of compiled kernels "

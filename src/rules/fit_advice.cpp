@@ -8,6 +8,7 @@
 #include <array>
 
 #include "analyze/framework.h"
+#include "analyze/recording_words.h"
 #include "rules/costs.h"
 
 namespace stepscope {
@@ -95,7 +96,10 @@ void fit_advice(const RuleInput& input, std::vector<Finding>& findings) {
     return;
   }
   const bool compiled = is_torch_compiled(input.trace);
-  for (Finding& finding : findings) fit_to_compiled(finding, compiled, runs_as_graph(input));
+  for (Finding& finding : findings) {
+    fit_to_compiled(finding, compiled, runs_as_graph(input));
+    for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
+  }
 }
 
 }  // namespace stepscope

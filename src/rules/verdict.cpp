@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/framework.h"
+#include "analyze/recording_words.h"
 #include "rules/costs.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
@@ -137,7 +138,8 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
            format_percent(share_of_window(input, busy->gpu_busy_ns)) + " of the time. " +
            (find_framework(input.trace) == Framework::kJax
                 ? "Put each step in jax.profiler.StepTraceAnnotation, or name a span: --steps NAME."
-                : "Call prof.step() after each step, or name a span: --steps NAME.");
+                : fit_recording_words(input.trace.info,
+                                      "Call prof.step() after each step, or name a span: --steps NAME."));
   }
   if (!durations_are_sound(input)) {
     return "Some recorded durations cannot be true, so no cause is judged; with them corrected the GPU is busy " +

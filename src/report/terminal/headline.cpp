@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/recording_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -111,8 +112,11 @@ void add_step_time(const Report& report, Page& page) {
     line.add("unknown", Ink::kMagenta).add(": nothing marks or repeats a step");
     page.add(line);
     // The verdict may have said what to do already.
-    if (report.verdict.find("prof.step()") == std::string::npos) {
-      page.paragraph("Call prof.step() in the loop, or name the span that is one step: --steps NAME", kTextColumn);
+    if (report.verdict.find("--steps NAME") == std::string::npos) {
+      page.paragraph(fit_recording_words(report.info,
+                                         "Call prof.step() in the loop, or name the span that is one step: "
+                                         "--steps NAME"),
+                     kTextColumn);
     }
     return;
   }
@@ -161,8 +165,8 @@ std::optional<double> median_step_busy(const DeviceReport& device, const Steps& 
 // What to do where that is known, since that fits a line; the reason in full stands in the JSON.
 std::string missing_mfu_words(const Report& report) {
   std::string reason = clean_text(report.efficiency.not_available);
-  constexpr std::string_view kOption = "record_shapes=True";
-  return reason.find(kOption) == std::string::npos ? reason : "record with " + std::string(kOption);
+  const std::string option = fit_recording_words(report.info, "record_shapes=True");
+  return reason.find(option) == std::string::npos ? reason : "record with " + option;
 }
 
 void add_busy(const Report& report, Page& page) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyze/recording_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 
@@ -41,7 +42,9 @@ void add_memory(const Report& report, Page& page) {
   page.blank();
   page.add(page.line().add("Memory", Ink::kBold));
   if (!report.memory.recorded || report.memory.devices.empty()) {
-    page.paragraph("Not recorded. Record with profile_memory=True to see peaks by step.", kLabelColumn);
+    page.paragraph(
+        fit_recording_words(report.info, "Not recorded. Record with profile_memory=True to see peaks by step."),
+        kLabelColumn);
     return;
   }
   for (const DeviceMemory& device : report.memory.devices) {

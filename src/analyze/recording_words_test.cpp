@@ -1,0 +1,35 @@
+#include "analyze/recording_words.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+TraceInfo made_by(std::string producer) {
+  TraceInfo info;
+  info.producer = std::move(producer);
+  return info;
+}
+
+TEST(RecordingWords, files_of_other_tools_keep_theirs) {
+  const std::string text = "profile(..., with_stack=True) names the line";
+  EXPECT_EQ(fit_recording_words(made_by("chrome-json"), text), text);
+}
+
+TEST(RecordingWords, a_capture_hears_of_the_switches_that_made_it) {
+  const TraceInfo capture = made_by("capture");
+  EXPECT_EQ(fit_recording_words(capture, "profile(..., with_stack=True) names the line"),
+            "stepscope run --stacks names the line");
+  EXPECT_EQ(fit_recording_words(capture, "Not recorded. Record with profile_memory=True to see peaks by step."),
+            "Not recorded. Record with stepscope run --memory to see peaks by step.");
+  EXPECT_EQ(fit_recording_words(capture, "Record again: a short window (schedule(wait=1, warmup=2, active=3))"),
+            "Record again: a short window (stepscope run --schedule wait=1,warmup=2,active=3)");
+}
+
+TEST(RecordingWords, every_mention_is_replaced) {
+  EXPECT_EQ(fit_recording_words(made_by("capture"), "record_shapes=True, record_shapes=True"),
+            "stepscope run --shapes, stepscope run --shapes");
+}
+
+}  // namespace
+}  // namespace stepscope
