@@ -9,6 +9,7 @@
 #include <bit>
 #include <string>
 
+#include "agent/agent_state.h"
 #include "agent/control_socket.h"
 #include "agent/controller.h"
 #include "agent/keep.h"
@@ -71,6 +72,10 @@ std::string answer(std::string_view line) {
   if (asked == nullptr) return "error=the agent is not active\n";
   if (line == "status") return format_agent_status(asked->status());
   if (line == "start" || line == "stop") return answer_request(*asked, line == "start");
+  if (line == "flush") {
+    if (Worker* const worker = state().worker.load(); worker != nullptr) worker->flush_soon();
+    return format_agent_status(asked->status());
+  }
   return "error=unknown request '" + std::string(line) + "'\n";
 }
 

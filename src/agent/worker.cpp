@@ -243,7 +243,7 @@ void Worker::end_settling(bool is_complete) {
 
 void Worker::keep_fresh() {
   const DurationNs now = monotonic_ns();
-  if (now < fresh_at_ns_) return;
+  if (!wants_flush_.exchange(false, std::memory_order_relaxed) && now < fresh_at_ns_) return;
   fresh_at_ns_ = now + kSecond;
   if (Gpu* const gpu = attached_gpu(); gpu != nullptr && gpu->is_started()) {
     gpu->flush(false);

@@ -46,6 +46,8 @@ class Worker {
   // left alone then and so must be this object.
   bool finish(DurationNs limit_ns) noexcept;
   // What the process is has changed (CUDA was attached): said in the file anew.
+  // Writes out what there is at the next look, at most 50 ms from now, instead of within a second.
+  void flush_soon() noexcept { wants_flush_.store(true, std::memory_order_relaxed); }
   void describe_again() noexcept { wants_description_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -82,6 +84,7 @@ class Worker {
   bool is_done_ = false;
   std::vector<WireWindow> windows_;
   std::atomic<bool> wants_description_{false};
+  std::atomic<bool> wants_flush_{false};
 
   // The thread's.
   Sampler sampler_;

@@ -14,9 +14,10 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
+    {"ctl", "start, stop and ask the recording of a program that runs", run_ctl},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},

@@ -38,7 +38,7 @@ constexpr int kNotFound = 127;
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope run -- python train.py --epochs 1\n"
-    "  stepscope run --schedule skip=10,warmup=2,active=3,repeat=1 -- python train.py\n"
+    "  stepscope run --schedule skip=10,warmup=2,active=3,repeat=1 -- python t.py\n"
     "  stepscope run --every 100 --out captures -- torchrun --nproc-per-node 8 t.py\n"
     "  stepscope run --paused -- ./server      (then: stepscope ctl start)\n"
     "  stepscope run --dry-run -- python train.py\n\n"
