@@ -103,7 +103,8 @@ bool is_cut_off(const std::vector<Stretch>& stretches, const Cuts& cuts, std::si
 }
 
 bool is_cut_file(const Trace& trace) {
-  return trace.notes.count(NoteKind::kFileCut) > 0 || trace.notes.count(NoteKind::kGzipDamaged) > 0;
+  return trace.notes.count(NoteKind::kFileCut) > 0 || trace.notes.count(NoteKind::kGzipDamaged) > 0 ||
+         trace.notes.count(NoteKind::kEndedEarly) > 0;
 }
 
 // Linear in events: a step is only dropped for its count while counts fall from step to step, and k falling counts need

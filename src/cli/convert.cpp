@@ -8,6 +8,7 @@
 
 #include "cli/options.h"
 #include "cli/reading.h"
+#include "export/capture_trace.h"
 #include "export/chrome_trace.h"
 
 namespace stepscope {
@@ -18,12 +19,17 @@ constexpr const char* kExamples =
     "  stepscope convert trace.json -o trace.json.gz\n"
     "  stepscope convert damaged.json -o whole.json      opens in viewers again\n"
     "  stepscope convert both_ranks.json --rank 1 -o rank1.json.gz\n"
+    "  stepscope convert run.stepscope -o run.json.gz    a capture, for other tools\n"
+    "  stepscope convert trace.json.gz -o small.stepscope\n"
     "  stepscope convert trace.json.gz -o - | less\n\n"
     "Written: .json and .json.gz (Chrome trace JSON as PyTorch writes it: opens in\n"
-    "Perfetto, chrome://tracing, HTA, TensorBoard); - is JSON on standard output.\n"
-    "docs/formats/chrome-trace.md says what is kept.\n\n"
+    "Perfetto, chrome://tracing, HTA, TensorBoard; docs/formats/chrome-trace.md);\n"
+    ".stepscope (our own, smallest and read fastest; docs/formats/capture.md);\n"
+    "- is JSON on standard output. Either one reads back as the same trace.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable or not written,\n"
     "             4 something was lost in reading; the new file says so too.\n";
+
+bool is_capture(std::string_view path) { return path.ends_with(".stepscope"); }
 
 bool is_chrome_json(std::string_view path) {
   return path == "-" || path.ends_with(".json") || path.ends_with(".json.gz");
@@ -36,8 +42,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 // What is wrong with the arguments; empty if nothing.
 std::string check_paths(const std::string& input, const std::string& output) {
-  if (!is_chrome_json(output))
-    return fmt::format("{}: no format is known by this name; written are .json and .json.gz", output);
+  if (!is_chrome_json(output) && !is_capture(output))
+    return fmt::format("{}: no format is known by this name; written are .json, .json.gz and .stepscope", output);
   if (input != "-" && output != "-" && is_same_file(input, output)) {
     return fmt::format("{}: is the file to be read; name another, since not everything in it is kept", output);
   }
@@ -62,7 +68,8 @@ bool write(const Trace& trace, const std::string& output, Console& console) {
                               })
         .has_value();
   }
-  const Status written = write_chrome_trace_file(trace, output);
+  const Status written =
+      is_capture(output) ? write_capture_file(trace, output) : write_chrome_trace_file(trace, output);
   if (!written) console.complain(written.error().to_string());
   return written.has_value();
 }
@@ -74,7 +81,7 @@ int run_convert(const Arguments& arguments, Console& console) {
   std::string input, output;
   TraceOptions options;
   add_file_option(app, input);
-  app.add_option("-o,--output", output, "file to write (.json, .json.gz); - is standard output")
+  app.add_option("-o,--output", output, "file to write: .json, .json.gz, .stepscope; - is stdout")
       ->required()
       ->type_name("FILE");
   add_rank_and_threads(app, options);

@@ -63,6 +63,10 @@ void add_notes(const Notes& notes, std::vector<Evidence>& out) {
                      std::nullopt});
       continue;
     }
+    if (note.kind == NoteKind::kEndedEarly) {
+      out.push_back({"The capture has no end: the program was killed, runs still, or the file is cut.", std::nullopt});
+      continue;
+    }
     std::string kind(note_kind_name(note.kind));
     for (char& letter : kind) letter = letter == '_' ? ' ' : letter;
     out.push_back({"The file is damaged: " + kind + ", " +

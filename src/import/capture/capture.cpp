@@ -2,6 +2,7 @@
 #include "import/capture/capture.h"
 
 #include "import/capture/records_to_rows.h"
+#include "import/capture/table_rows.h"
 #include "wire/chunk.h"
 #include "wire/record_decoder.h"
 
@@ -62,9 +63,6 @@ class Reader {
   }
 
   void take_chunk(const wire::Chunk& chunk) {
-    if (chunk.kind != wire::ChunkKind::kRecords) {
-      return take_damage(wire::ChunkDamage::kUnknownKind, chunk.offset, chunk.payload.size(), chunk.record_count);
-    }
     // What damage swallowed is told where it was met; a chunk that is not there at all shows only in the numbers.
     if (chunk.number > next_number_ && !met_damage_) {
       notes_.add(NoteKind::kChunkDamaged, NoteSeverity::kLost, chunk.offset, "chunks are missing before this one",
@@ -72,6 +70,13 @@ class Reader {
     }
     next_number_ = chunk.number + 1;
     met_damage_ = false;
+    if (options_.progress) options_.progress(source_.stored_bytes_read(), source_.stored_bytes_total());
+    if (chunk.kind == wire::ChunkKind::kTable) {
+      if (!tables_.take(chunk.payload)) {
+        notes_.add(NoteKind::kChunkDamaged, NoteSeverity::kLost, chunk.offset, "the rows of a table make no sense");
+      }
+      return;
+    }
     rows_.set_offset(chunk.offset);
     const wire::DecodedPayload decoded = decoder_.decode(chunk.payload, rows_);
     if (decoded.malformed_at) {
@@ -91,14 +96,24 @@ class Reader {
                  "the capture has no last record: the program was killed, or is still running");
     }
     source_.add_notes(notes_);
+    if (tables_.unknown_count() > 0) {
+      notes_.add(NoteKind::kUnknownRecord, NoteSeverity::kInfo, 0, "tables that a newer version writes",
+                 tables_.unknown_count());
+    }
     const std::string remarks = rows_.remarks();
     Builder builder;
     rows_.finish(builder);
+    if (tables_.has_any()) tables_.finish(builder);
     builder.info().source = path_;
     builder.info().producer = "capture";
     builder.info().text_bytes = bytes;
     builder.notes().merge(notes_);
     Trace trace = builder.finish(options_.threads);
+    if (tables_.has_any()) {
+      // What linking found in the rows stands among the notes that came with them.
+      trace.notes = tables_.notes();
+      trace.notes.merge(notes_);
+    }
     if (trace.info.event_count == 0) return nothing_in(trace, remarks);
     std::vector<Trace> traces;
     traces.push_back(std::move(trace));
@@ -119,6 +134,7 @@ class Reader {
   const ReadOptions& options_;
   Notes notes_;
   RecordsToRows rows_;
+  TableRows tables_{[this](WireString number) { return rows_.text_of(number); }};
   wire::RecordDecoder decoder_;
   std::uint32_t next_number_ = 0;
   bool met_damage_ = false;  // since the last sound chunk

@@ -56,6 +56,7 @@ class MadeCapture {
     add(WireEnd{});
     return cut();
   }
+  [[nodiscard]] std::size_t payload_bytes() const { return encoder_.payload().size(); }
   // Without a last record.
   std::string cut() {
     end_chunk();

@@ -22,6 +22,8 @@ class RecordsToRows : public WireVisitor {
   // Makes frames, names graph kernels, and hands everything over. Nothing may be added afterwards.
   void finish(Builder& builder);
   [[nodiscard]] bool has_end() const { return has_end_; }
+  // Text of a string's number, for the tables beside the records.
+  [[nodiscard]] std::string_view text_of(WireString number) { return fragment_.strings[definitions_.text(number)]; }
   // Why nothing was recorded, where the capture says so.
   [[nodiscard]] std::string remarks() const;
 

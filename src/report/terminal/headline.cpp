@@ -217,8 +217,33 @@ void add_title(const Report& report, Page& page) {
   page.paragraph(right, 0, ink);
 }
 
+const Note* find_lost(const Report& report, NoteKind kind) {
+  for (const Note& note : report.notes) {
+    if (note.kind == kind && note.severity >= NoteSeverity::kLost) return &note;
+  }
+  return nullptr;
+}
+
+// Of captures: the program's end and the recorder's limits, which a new copy of the file does not mend.
+std::string missing_in_capture(const Report& report) {
+  if (find_lost(report, NoteKind::kEndedEarly) != nullptr) {
+    return "The capture has no end: the program was killed or runs still, or the file is cut. Below is what was "
+           "recorded until then.";
+  }
+  if (const Note* damaged = find_lost(report, NoteKind::kChunkDamaged)) {
+    return fmt::format("The file is damaged at byte {}: copy it again. Below is what can be read.",
+                       damaged->first_offset);
+  }
+  if (const Note* dropped = find_lost(report, NoteKind::kRecordsDropped)) {
+    return fmt::format("The recorder had no room for {}: times and counts below lack them.",
+                       show_counted(static_cast<std::int64_t>(dropped->count), "record", "records"));
+  }
+  return "";
+}
+
 // What is missing at the end of a file may be its whole GPU part, so this is read before any number.
 void add_damage(const Report& report, Page& page) {
+  if (const std::string text = missing_in_capture(report); !text.empty()) return page.paragraph(text, 0, Ink::kRed);
   const Note* worst = nullptr;
   for (const Note& note : report.notes) {
     const bool is_cut = note.kind == NoteKind::kFileCut || note.kind == NoteKind::kGzipDamaged;
