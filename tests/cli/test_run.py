@@ -26,7 +26,7 @@ TORCH_PYTHON = os.environ.get("STEPSCOPE_TORCH_PYTHON", str(VENV_PYTHON))
 def has_torch():
     if not os.access(TORCH_PYTHON, os.X_OK):
         return False
-    return subprocess.run([TORCH_PYTHON, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"], check=False).returncode == 0
+    return subprocess.run([TORCH_PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0
 
 
 HAS_TORCH = has_torch()
