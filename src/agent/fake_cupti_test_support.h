@@ -135,6 +135,10 @@ class FakeCupti {
     callback(CuptiDomain::kRuntime, id, 1, correlation, &returned);
     return correlation;
   }
+  // The same while its stream is being captured: a node comes to be during the call, and nothing runs.
+  std::uint32_t captured_call(std::uint32_t id, std::uintptr_t node) {
+    return call(id, 0, [&] { graph_node(kGraphNodeCreated, node, 0); });
+  }
   void graph_node(std::uint32_t what, std::uintptr_t node, std::uintptr_t original) {
     CuptiGraphData graph{nullptr, nullptr, reinterpret_cast<void*>(node), reinterpret_cast<void*>(original)};
     const CuptiResourceData data{nullptr, nullptr, &graph};

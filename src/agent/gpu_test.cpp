@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "agent/agent_state.h"
 #include "agent/capture_test_support.h"
 #include "agent/fake_cupti_test_support.h"
@@ -260,6 +262,99 @@ TEST_F(GpuTest, GraphNodesKeepTheirOriginThroughCloning) {
   EXPECT_EQ(ledger.host().launch_count, 1U);
   EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
   EXPECT_EQ(records().gpu_events.at(0).graph_node.value_or(0), 22);
+}
+
+TEST_F(GpuTest, LaunchesIntoAGraphAreNoLaunchesUntilTheyAreReplayed) {
+  AgentOptions options;
+  options.graphs = true;
+  Gpu& gpu = attach(options);
+  ASSERT_TRUE(gpu.start());
+  cupti.captured_call(FakeCupti::kLaunch, 11);
+  cupti.captured_call(FakeCupti::kLaunch, 12);
+  cupti.captured_call(FakeCupti::kMemcpy, 13);
+  cupti.captured_call(FakeCupti::kGraphLaunch, 14);  // a graph within the graph
+  for (std::uintptr_t node = 11; node <= 14; ++node) cupti.graph_node(kGraphNodeCloned, node + 10, node);
+  for (int replay = 0; replay < 5; ++replay) {
+    const std::uint32_t launch = cupti.call(FakeCupti::kGraphLaunch);
+    for (std::uint64_t node = 21; node <= 24; ++node) cupti.kernel(launch, 10, 20, node);
+  }
+  EXPECT_EQ(take_graph_nodes().size(), 8U);
+  gpu.stop();
+  drain();
+  EXPECT_EQ(ledger.outstanding_count(), 0U);
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 5U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  ASSERT_EQ(records().calls.size(), 9U);
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(records().calls[i].correlation == 0, i < 4) << i;
+}
+
+TEST_F(GpuTest, OnlyTheLaunchThatMadeANodeIsCapturedWhateverThreadMadeIt) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  std::uint32_t other = 0;
+  cupti.call(FakeCupti::kLaunch, 0, [&] {
+    cupti.graph_node(kGraphNodeCreated, 1, 0);
+    // Meanwhile another thread launches on a stream of its own, and into the one that is captured.
+    std::thread([&] {
+      other = cupti.call(FakeCupti::kLaunch);
+      cupti.captured_call(FakeCupti::kLaunch, 2);
+    }).join();
+  });
+  cupti.kernel(other, 10, 20);
+  // The capturing thread itself, on a stream that is not captured.
+  cupti.launch();
+  // A node added by hand is no part of the launch after it.
+  cupti.graph_node(kGraphNodeCreated, 3, 0);
+  cupti.launch();
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 3U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  std::size_t captured_count = 0;
+  for (const WireCall& call : records().calls) captured_count += call.correlation == 0 ? 1 : 0;
+  EXPECT_EQ(records().calls.size(), 5U);
+  EXPECT_EQ(captured_count, 2U);
+}
+
+TEST_F(GpuTest, ACaptureThatIsInvalidatedLosesNothing) {
+  constexpr int kCaptureInvalidated = 901;
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  cupti.captured_call(FakeCupti::kLaunch, 1);
+  cupti.call(FakeCupti::kLaunch, kCaptureInvalidated);
+  cupti.call(FakeCupti::kGraphLaunch, kCaptureInvalidated);
+  cupti.call(FakeCupti::kMemcpy, kCaptureInvalidated);  // an earlier call's error, perhaps: it may have run
+  cupti.launch();
+  gpu.stop();
+  drain();
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 1U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  ASSERT_EQ(records().calls.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(records().calls[i].correlation == 0, i < 3) << i;
+}
+
+TEST_F(GpuTest, AWindowMayOpenAndCloseInTheMiddleOfACapture) {
+  Gpu& gpu = attach();
+  cupti.captured_call(FakeCupti::kLaunch, 1);
+  // Opened within a launch: its entry was not seen, so it is not noted.
+  cupti.call(FakeCupti::kLaunch, 0, [&] {
+    ASSERT_TRUE(gpu.start());
+    cupti.graph_node(kGraphNodeCreated, 2, 0);
+  });
+  cupti.captured_call(FakeCupti::kLaunch, 3);
+  cupti.launch();
+  gpu.stop();
+  cupti.captured_call(FakeCupti::kLaunch, 4);
+  drain();
+  EXPECT_EQ(ledger.outstanding_count(), 0U);
+  ledger.settle();
+  EXPECT_EQ(ledger.host().launch_count, 1U);
+  EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
+  ASSERT_EQ(records().calls.size(), 2U);
+  EXPECT_EQ(records().calls[0].correlation, 0U);
 }
 
 }  // namespace

@@ -28,6 +28,15 @@ std::array<std::string_view, 3> detail_lines(std::string_view text) {
   return lines;
 }
 
+// No record of the device will ever carry its number. What went into a graph runs at the graph's launches, under their
+// numbers; a launch that failed ran nothing. A copy that failed may have run: the error can be an earlier call's.
+bool started_nothing(std::uint16_t flags) {
+  const auto kind = static_cast<CallClass>(flags & kCallClassMask);
+  const bool launches = kind == CallClass::kLaunch || kind == CallClass::kGraph;
+  if ((flags & kCallCaptured) != 0) return launches || kind == CallClass::kCopy;
+  return (flags & kCallFailed) != 0 && launches;
+}
+
 }  // namespace
 
 WireString HookWriter::name_of(NameId name) {
@@ -94,9 +103,10 @@ void HookWriter::write_call(const HookEvent& event, std::int64_t thread_id) {
   call.correlation = static_cast<std::uint32_t>(event.a);
   call.stack = stack_of(event.stack);
   call.op = name_of(NameId(static_cast<std::size_t>(event.b)));
+  const auto kind = static_cast<CallClass>(event.flags & kCallClassMask);
   const bool ran = (event.flags & (kCallFailed | kCallCaptured)) == 0;
-  ledger_.note_call(call.correlation, static_cast<CallClass>(event.flags & kCallClassMask),
-                    ran && (event.flags & kCallRecorded) != 0);
+  ledger_.note_call(call.correlation, kind, ran && (event.flags & kCallRecorded) != 0);
+  if (started_nothing(event.flags)) call.correlation = 0;
   file_.on(call);
 }
 

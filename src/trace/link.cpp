@@ -55,12 +55,22 @@ void link_host(Trace& trace, unsigned threads) {
   });
 }
 
+bool starts_work(ApiKind kind) {
+  return kind == ApiKind::kLaunch || kind == ApiKind::kGraphLaunch || kind == ApiKind::kCopy || kind == ApiKind::kSet;
+}
+
+// Our own recorder writes a launch without a number where it knows that it started nothing: it went into a graph that
+// was being captured. In other files a number that is missing may be lost.
 void classify_calls(Trace& trace) {
+  const bool is_ours = trace.info.producer == "capture";
   std::vector<std::uint8_t> kinds(trace.strings.size(), 0xFF);
   for (CallId id : trace.calls.ids().ids()) {
     std::uint8_t& kind = kinds[trace.calls.name[id].value];
     if (kind == 0xFF) kind = static_cast<std::uint8_t>(classify_api(trace.text(trace.calls.name[id])));
     trace.calls.kind[id] = static_cast<ApiKind>(kind);
+    if (is_ours && starts_work(trace.calls.kind[id]) && !trace.calls.correlation[id].has_value()) {
+      trace.calls.kind[id] = ApiKind::kOther;
+    }
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "import/capture/made_capture.h"
 
 namespace stepscope::capture_format {
@@ -154,6 +156,51 @@ TEST(Capture, GraphKernelsKeepTheirOperatorAndLine) {
   EXPECT_EQ(trace.calls.gpu_count[CallId(0)], 2U);
   EXPECT_TRUE(trace.gpu_events.op_name[GpuEventId(1)].empty());
   EXPECT_EQ(trace.text(trace.gpu_events.op_name[GpuEventId(2)]), "aten::relu");
+}
+
+TEST(Capture, LaunchesWithoutANumberStartedNothing) {
+  MadeCapture file = made_training();
+  WireCall call;
+  call.start_ns = 1'700'000'000'001'500'000;
+  call.end_ns = call.start_ns + 10;
+  for (const char* name : {"cudaLaunchKernel", "cudaGraphLaunch", "cudaMemcpyAsync", "cudaMemsetAsync", "cudaMalloc"}) {
+    call.name = file.text(name);
+    file.add(call);
+  }
+  const Trace trace = one(read_bytes(file.whole()));
+  std::map<ApiKind, int> count;
+  for (const CallId id : trace.calls.ids().ids()) ++count[trace.calls.kind[id]];
+  EXPECT_EQ(count, (std::map<ApiKind, int>{{ApiKind::kLaunch, 2},  // the two of the training, with their kernels
+                                           {ApiKind::kStreamSync, 2},
+                                           {ApiKind::kAllocate, 1},
+                                           {ApiKind::kOther, 4}}));
+}
+
+TEST(Capture, WhatIsAttachedLaterIsDescribedLater) {
+  MadeCapture file = made_training();
+  CaptureInfo later;
+  later.process_id = 4242;
+  later.start_ns = 1'800'000'000'000'000'000;
+  later.cuda_runtime_version = 13010;
+  later.cupti_version = 130001;
+  later.torch_version = "2.12.0";
+  later.records_shapes = true;
+  file.add(later);
+  CaptureInfo stranger = later;
+  stranger.process_id = 1;
+  stranger.rank = 7;
+  file.add(stranger);
+  const Trace trace = one(read_bytes(file.whole()));
+  EXPECT_EQ(notes_of(trace), "");
+  EXPECT_EQ(trace.info.base_ns, 1'700'000'000'000'000'000);
+  EXPECT_EQ(trace.info.cuda_runtime_version, 13010);
+  EXPECT_EQ(trace.info.cupti_version, 130001);
+  EXPECT_EQ(trace.info.torch_version, "2.12.0");
+  EXPECT_EQ(trace.info.python_version, "3.12.3");
+  EXPECT_EQ(trace.info.command_line, "python train.py");
+  EXPECT_EQ(trace.info.rank, 1);
+  EXPECT_EQ(trace.info.record_shapes, true);
+  EXPECT_EQ(trace.info.with_stack, true);
 }
 
 TEST(Capture, ZeroAndBackwardTimesStayOutOfSums) {

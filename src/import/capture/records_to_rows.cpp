@@ -67,11 +67,33 @@ void RecordsToRows::add_point(ThreadId thread, TimeNs start_ns, TimeNs end_ns, W
 }
 
 void RecordsToRows::on(const CaptureInfo& r) {
-  if (info_) return;  // the first one is the process's
+  if (info_) return add_facts(r);
   info_ = r;
   process_key_ = std::to_string(r.process_id);
   base_ns_ = r.start_ns;
   definitions_.set_process(r);
+}
+
+// The process described again: CUDA, Python or PyTorch came after the recording had begun. Times stay on the first
+// one's base, and what is known stays where the later one does not know it.
+void RecordsToRows::add_facts(const CaptureInfo& later) {
+  if (later.process_id != info_->process_id) return;
+  for (std::string CaptureInfo::*const text :
+       {&CaptureInfo::host_name, &CaptureInfo::command_line, &CaptureInfo::python_version, &CaptureInfo::torch_version,
+        &CaptureInfo::working_directory, &CaptureInfo::python_path}) {
+    if (!(later.*text).empty()) (*info_).*text = later.*text;
+  }
+  for (MaybeInt CaptureInfo::*const number :
+       {&CaptureInfo::rank, &CaptureInfo::world_size, &CaptureInfo::local_rank, &CaptureInfo::cuda_driver_version,
+        &CaptureInfo::cuda_runtime_version, &CaptureInfo::cupti_version}) {
+    if ((later.*number).has_value()) (*info_).*number = later.*number;
+  }
+  for (bool CaptureInfo::*const flag :
+       {&CaptureInfo::records_shapes, &CaptureInfo::records_stacks, &CaptureInfo::records_memory,
+        &CaptureInfo::records_graphs, &CaptureInfo::records_gpu}) {
+    if (later.*flag) (*info_).*flag = true;
+  }
+  definitions_.set_process(*info_);
 }
 
 void RecordsToRows::on(const WireThread& r) {

@@ -54,6 +54,7 @@ class RecordsToRows : public WireVisitor {
     StackNode stack = 0;
   };
 
+  void add_facts(const CaptureInfo& later);
   [[nodiscard]] TimeNs time(TimeNs absolute_ns) const;
   struct Times {
     TimeNs start_ns, end_ns;
