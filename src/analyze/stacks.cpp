@@ -29,12 +29,21 @@ class StackTrie {
 
   explicit StackTrie(const Trace& trace) : trace_(trace), nodes_(1) {}
 
-  Node child(Node parent, StringId name) {
-    if (nodes_[parent].depth >= kMaxDepth) return parent;
-    const std::uint64_t key = (std::uint64_t{parent} << 32) | name.value;
-    const auto [at, is_new] = index_.try_emplace(key, static_cast<Node>(nodes_.size()));
-    if (is_new) nodes_.push_back({parent, nodes_[parent].depth + 1, name, 0});
-    return at->second;
+  Node child(Node parent, StringId name) { return child_named(parent, name.value); }
+  // Of a `Call stack`: lines innermost first, joined by `;`.
+  Node of_call_stack(StringId text) {
+    const auto [at, is_new] = by_call_stack_.try_emplace(text.value, kRoot);
+    if (!is_new) return at->second;
+    std::vector<std::string_view> lines;
+    std::string_view rest = trace_.text(text);
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      if (end > 0) lines.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    Node node = kRoot;
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) node = child_named(node, name_of(*line));
+    return at.value() = node;
   }
   void add(Node node, DurationNs time_ns) { nodes_[node].time_ns += time_ns; }
 
@@ -57,13 +66,37 @@ class StackTrie {
   }
 
  private:
+  // A string of the trace, or a line of a `Call stack` that is none: those are numbered behind the trace's.
+  using FrameName = std::uint32_t;
+
+  FrameName name_of(std::string_view line) {
+    if (names_.empty()) {
+      for (const StringId name : trace_.frames.name.raw()) names_.try_emplace(trace_.text(name), name.value);
+    }
+    const auto first_line = static_cast<FrameName>(trace_.strings.size());
+    const auto [at, is_new] = names_.try_emplace(line, static_cast<FrameName>(first_line + lines_.size()));
+    if (is_new) lines_.push_back(line);
+    return at->second;
+  }
+  [[nodiscard]] std::string_view text_of(FrameName name) const {
+    const std::size_t first_line = trace_.strings.size();
+    return name < first_line ? trace_.text(StringId{name}) : lines_[name - first_line];
+  }
+  Node child_named(Node parent, FrameName name) {
+    if (nodes_[parent].depth >= kMaxDepth) return parent;
+    const std::uint64_t key = (std::uint64_t{parent} << 32) | name;
+    const auto [at, is_new] = index_.try_emplace(key, static_cast<Node>(nodes_.size()));
+    if (is_new) nodes_.push_back({parent, nodes_[parent].depth + 1, name, 0});
+    return at->second;
+  }
+
   [[nodiscard]] std::string text(Node node) const {
-    std::vector<StringId> names;
+    std::vector<FrameName> names;
     for (Node at = node; at != kRoot; at = nodes_[at].parent) names.push_back(nodes_[at].name);
     std::string out;
     for (auto name = names.rbegin(); name != names.rend(); ++name) {
       if (!out.empty()) out.push_back(';');
-      append_frame(out, trace_.text(*name));
+      append_frame(out, text_of(*name));
     }
     return out;
   }
@@ -71,12 +104,15 @@ class StackTrie {
   struct Entry {
     Node parent = kRoot;
     std::uint32_t depth = 0;
-    StringId name;
+    FrameName name = 0;
     DurationNs time_ns = 0;
   };
   const Trace& trace_;
   std::vector<Entry> nodes_;
   tsl::robin_map<std::uint64_t, Node> index_;
+  tsl::robin_map<std::uint32_t, Node> by_call_stack_;
+  tsl::robin_map<std::string_view, FrameName> names_;  // of the frames and of lines_
+  std::vector<std::string_view> lines_;                // in the trace's strings
 };
 
 using FrameNodes = Column<FrameId, StackTrie::Node>;
@@ -116,6 +152,12 @@ void add_device_time(const Trace& trace, const FrameNodes& node_of, const Column
   const GpuEvents& events = trace.gpu_events;
   for (const GpuEventId id : events.ids().ids()) {
     if (events.fault[id] != TimeFault::kNone) continue;
+    const DurationNs length = events.end_ns[id] - events.start_ns[id];
+    // A kernel of a graph: the line that captured it, not the one that replays it.
+    if (const StringId stack = events.call_stack[id]; !stack.empty()) {
+      trie.add(trie.of_call_stack(stack), length);
+      continue;
+    }
     FrameId frame;
     if (const OpId op = events.op[id]; op.has_value()) {
       frame = operator_frames[op];
@@ -123,7 +165,7 @@ void add_device_time(const Trace& trace, const FrameNodes& node_of, const Column
     } else if (events.call[id].has_value()) {
       frame = call_frames[events.call[id]];
     }
-    if (frame.has_value()) trie.add(node_of[frame], events.end_ns[id] - events.start_ns[id]);
+    if (frame.has_value()) trie.add(node_of[frame], length);
   }
 }
 

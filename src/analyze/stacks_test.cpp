@@ -90,6 +90,40 @@ TEST(FoldedStacks, OldFilesCarryTheStackWithTheOperator) {
   EXPECT_EQ(lines->front().line(), "train.py(1):_<module>;model.py(5):_forward 7");
 }
 
+TEST(FoldedStacks, KernelsOfAGraphHaveTheLineThatCapturedThem) {
+  Fragment fragment;
+  Frames::Row frame;
+  frame.end_ns = 100'000;
+  frame.thread = fragment.thread("1", "1");
+  frame.name = fragment.strings.intern("train.py(1): <module>");
+  fragment.frames.push_back(frame);
+  Calls::Row replay;
+  replay.start_ns = 1000;
+  replay.end_ns = 2000;
+  replay.thread = frame.thread;
+  replay.name = fragment.strings.intern("cudaGraphLaunch");
+  replay.correlation = 3;
+  fragment.calls.push_back(replay);
+  GpuEvents::Row kernel;
+  kernel.stream = fragment.stream(0, "7");
+  kernel.device = fragment.streams.device[kernel.stream];
+  kernel.name = fragment.strings.intern("gemm");
+  kernel.correlation = 3;
+  for (const char* stack : {"model.py(5): forward;train.py(1): <module>", "model.py(6): loss;train.py(1): <module>", "",
+                            "model.py(5): forward;train.py(1): <module>"}) {
+    kernel.start_ns += 10'000;
+    kernel.end_ns = kernel.start_ns + 4'000;
+    kernel.call_stack = fragment.strings.intern(stack);
+    fragment.gpu_events.push_back(kernel);
+  }
+  Builder builder;
+  builder.add(std::move(fragment));
+  EXPECT_EQ(lines_of(builder.finish(1), "self_device_time_total"),
+            (std::map<std::string, std::int64_t>{{"train.py(1):_<module>", 4},
+                                                 {"train.py(1):_<module>;model.py(5):_forward", 8},
+                                                 {"train.py(1):_<module>;model.py(6):_loss", 4}}));
+}
+
 TEST(FoldedStacks, DeepRecursionStaysSmall) {
   Fragment fragment;
   constexpr TimeNs kDepth = 20'000;

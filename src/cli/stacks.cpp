@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/options.h"
 #include "cli/reading.h"
 #include "report/text.h"
@@ -16,8 +18,20 @@ constexpr const char* kExamples =
     "  stepscope stacks trace.json --metric self_cpu_time | flamegraph.pl > cpu.svg\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost.\n";
 
-constexpr const char* kNoStacks =
-    "no Python stacks in this file: record with torch.profiler.profile(..., with_stack=True)";
+// Why there is no line: each reason has its own way out.
+std::string why_nothing(const Trace& trace, std::string_view metric) {
+  const bool has_stacks =
+      !trace.frames.empty() || std::any_of(trace.ops.call_stack.raw().begin(), trace.ops.call_stack.raw().end(),
+                                           [](StringId stack) { return !stack.empty(); });
+  if (!has_stacks && trace.info.producer == "capture") {
+    return "no Python stacks in this capture: record with stepscope run (without --no-stacks) a program whose Python "
+           "was there when the recording began";
+  }
+  if (!has_stacks) return "no Python stacks in this file: record with torch.profiler.profile(..., with_stack=True)";
+  if (metric.starts_with("self_cpu_time")) return "no Python frame took a microsecond of its own";
+  if (trace.gpu_events.empty()) return "no GPU work in this file; --metric self_cpu_time shows the host's time";
+  return "no GPU work was launched under a Python frame; --metric self_cpu_time shows the host's time";
+}
 
 }  // namespace
 
@@ -40,7 +54,7 @@ int run_stacks(const Arguments& arguments, Console& console) {
   if (!one.trace) return one.exit_code;
   const auto folded = compute_folded_stacks(*one.trace, metric);
   if (!folded || folded->empty()) {
-    console.complain(file + ": " + kNoStacks);
+    console.complain(file + ": " + why_nothing(*one.trace, metric));
     return kExitUnusable;
   }
   std::string text;
