@@ -74,7 +74,10 @@ class Nvtx : public testing::Test {
   }
   static std::string names() {
     std::string text;
-    for (const HookEvent& event : drain()) text += (text.empty() ? "" : " ") + std::string(name_text(event.name));
+    for (const HookEvent& event : drain()) {
+      if (!text.empty()) text += ' ';
+      text += name_text(event.name);
+    }
     return text;
   }
 };
