@@ -81,7 +81,7 @@ int run_convert(const Arguments& arguments, Console& console) {
   std::string input, output;
   TraceOptions options;
   add_file_option(app, input);
-  app.add_option("-o,--output", output, "file to write: .json, .json.gz, .stepscope; - is stdout")
+  app.add_option("-o,--output", output, "file to write: .json, .json.gz, .stepscope, - (JSON)")
       ->required()
       ->type_name("FILE");
   add_rank_and_threads(app, options);

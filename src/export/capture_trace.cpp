@@ -112,6 +112,7 @@ class CaptureWriter {
     auto flag = [&](const char* key, bool value) {
       if (value) rows.push_back({key, "", 1});
     };
+    text("producer", info.producer);
     number("base_ns", info.base_ns);
     number("metadata_event_count", static_cast<std::int64_t>(info.metadata_event_count));
     number("rank", info.rank);

@@ -102,6 +102,8 @@ void put_recording(const TraceInfo& info, TextBuffer& out) {
     out.put(quoted(value));
     out.put(",\n");
   };
+  // Who recorded decides what the advice says; without it a reader takes PyTorch's profiler.
+  if (info.producer == "capture") put("    \"producer\": ", info.producer);
   put("    \"command_line\": ", info.command_line);
   put("    \"python_version\": ", info.python_version);
   put("    \"torch_version\": ", info.torch_version);

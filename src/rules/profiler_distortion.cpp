@@ -14,6 +14,14 @@ namespace {
 
 constexpr double kDistorted = 1.10;
 
+// Frames of captures are made of stacks when they are read: nobody recorded them.
+std::string recorded_events(const Trace& trace, double steps) {
+  const bool has_frames = trace.info.producer != "capture";
+  const std::size_t count = trace.ops.size() + (has_frames ? trace.frames.size() : 0);
+  return format_count(static_cast<double>(count) / steps) +
+         (has_frames ? " operators and Python frames" : " operators");
+}
+
 }  // namespace
 
 std::optional<Finding> find_profiler_distortion(const RuleInput& input) {
@@ -28,13 +36,10 @@ std::optional<Finding> find_profiler_distortion(const RuleInput& input) {
                   format_duration(unprofiled->mid_ns) + " (" + format_duration(unprofiled->low_ns) + " to " +
                   format_duration(unprofiled->high_ns) + ")";
   const Trace& trace = input.trace;
-  finding.evidence.push_back(
-      {"The host records " +
-           format_count(static_cast<double>(trace.ops.size() + trace.frames.size()) / step_count(input)) +
-           " operators and Python frames and " +
-           format_count(static_cast<double>(trace.calls.size()) / step_count(input)) +
-           " runtime calls a step, and each costs it time.",
-       std::nullopt});
+  finding.evidence.push_back({"The host records " + recorded_events(trace, step_count(input)) + " and " +
+                                  format_count(static_cast<double>(trace.calls.size()) / step_count(input)) +
+                                  " runtime calls a step, and each costs it time.",
+                              std::nullopt});
   finding.advice = {"Time the step without the profiler before and after a change: torch.cuda.Event around 20 steps",
                     "Record less: with_stack=False, record_shapes=False, profile_memory=False"};
   return finding;

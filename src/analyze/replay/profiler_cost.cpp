@@ -11,10 +11,6 @@ constexpr DurationNs kShapesNs = 1'000;
 constexpr DurationNs kMemoryNs = 1'000;
 constexpr DurationNs kUncertaintyNs = 1'000;
 constexpr DurationNs kLeastOpNs = 500;  // recording an operator takes two clock reads and a queue push
-constexpr DurationNs kCallNs = 500;
-constexpr DurationNs kFrameNs = 500;
-constexpr DurationNs kSpanNs = 2'000;
-constexpr DurationNs kStepMarkNs = 100'000;
 constexpr double kLargestShare = 0.75;
 
 // Time of the driver, not of the recorded program: recording does not lengthen it.
@@ -25,9 +21,23 @@ DurationNs scaled(DurationNs length, double share) {
   return static_cast<DurationNs>(static_cast<double>(length) * share);
 }
 
+ProfilerCost of_capture(const TraceInfo& info) {
+  constexpr DurationNs kHookNs = 100;
+  constexpr DurationNs kHookShapesNs = 300;
+  const DurationNs mid = kHookNs + (info.record_shapes ? kHookShapesNs : 0);
+  ProfilerCost cost;
+  cost.op_ns = {0, 2 * mid, mid, mid / 2};
+  cost.call_ns = 2'000;
+  cost.frame_ns = 0;
+  cost.span_ns = mid;
+  cost.step_mark_ns = 0;
+  return cost;
+}
+
 }  // namespace
 
 ProfilerCost ProfilerCost::of(const TraceInfo& info) {
+  if (info.producer == "capture") return of_capture(info);
   const DurationNs mid = kOpNs + (info.record_shapes ? kShapesNs : 0) + (info.profile_memory ? kMemoryNs : 0);
   ProfilerCost cost;
   cost.op_ns = {0, mid + kUncertaintyNs, mid, std::max(kLeastOpNs, mid - kUncertaintyNs)};
@@ -46,8 +56,8 @@ Lanes weigh_work(const ReplayGraph& graph, const HostWork& work, const ProfilerC
   if (left <= 0) return all_lanes(0);
   // Events are spread over the work as its time is.
   const double share = work.length_ns > 0 ? static_cast<double>(left) / static_cast<double>(work.length_ns) : 1;
-  const DurationNs fixed = work.call_count * kCallNs + work.frame_count * kFrameNs + work.span_count * kSpanNs +
-                           work.step_mark_count * kStepMarkNs;
+  const DurationNs fixed = work.call_count * cost.call_ns + work.frame_count * cost.frame_ns +
+                           work.span_count * cost.span_ns + work.step_mark_count * cost.step_mark_ns;
   Lanes weight;
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
     DurationNs reduction = 0;

@@ -6,6 +6,10 @@
 // the time that there was. With these the middle is off by 0 to 3% where the GPU is the limit and by 4.2% in the mean
 // of all; 1.5 us an operator and nothing for step() gave 6.1%. Where the host is the limit it is off by up to 15%, as
 // the hosts themselves move by 20 to 40% between runs. The guess is given as a range: +/- 1 us an operator.
+//
+// Our own captures cost less: 0.1 us an operator and 0.3 us more with shapes (docs/performance.md, the agent's hooks),
+// 2 us a call with CUPTI's record of its kernel (between 0.35 and 4.6 us on one host-bound loop); their Python frames
+// are made of stacks when they are read and cost nothing.
 #pragma once
 
 #include "analyze/replay/evaluate.h"
@@ -16,6 +20,7 @@ inline constexpr DurationNs kKernelGapCostNs = 700;
 
 struct ProfilerCost {
   Lanes op_ns{};  // 0 in lane kRecorded; highest in kLow, whose step is the shortest
+  DurationNs call_ns = 500, frame_ns = 500, span_ns = 2'000, step_mark_ns = 100'000;
   static ProfilerCost of(const TraceInfo& info);
 };
 

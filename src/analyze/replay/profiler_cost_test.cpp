@@ -50,6 +50,21 @@ TEST(ProfilerCost, TheDriverIsNoCostOfTheProfiler) {
   EXPECT_EQ(weigh_work(graph, work_of(graph), ProfilerCost::of({}))[kMid], 16'000);
 }
 
+TEST(ProfilerCost, CapturesCostLessAndTheirFramesNothing) {
+  TraceInfo info;
+  info.producer = "capture";
+  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 200, 100, 50}));
+  info.record_shapes = true;
+  const ProfilerCost cost = ProfilerCost::of(info);
+  EXPECT_EQ(cost.op_ns, (Lanes{0, 800, 400, 200}));
+  ReplayGraph graph = graph_of({{HostLabel::kPython, 100'000}});
+  work_of(graph).frame_count = 40;
+  work_of(graph).step_mark_count = 1;
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost), all_lanes(100'000));
+  work_of(graph).call_count = 3;
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost)[kMid], 94'000);
+}
+
 TEST(ProfilerCost, LabelsAndSharesCanGo) {
   ReplayGraph graph = graph_of({{HostLabel::kDataLoader, 8'000}, {HostLabel::kPython, 2'000}});
   const ProfilerCost cost = ProfilerCost::of({});

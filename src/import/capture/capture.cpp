@@ -105,7 +105,8 @@ class Reader {
     rows_.finish(builder);
     if (tables_.has_any()) tables_.finish(builder);
     builder.info().source = path_;
-    builder.info().producer = "capture";
+    // A file of tables keeps the producer of its recording.
+    if (builder.info().producer.empty()) builder.info().producer = "capture";
     builder.info().text_bytes = bytes;
     builder.notes().merge(notes_);
     Trace trace = builder.finish(options_.threads);

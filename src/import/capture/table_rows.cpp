@@ -136,6 +136,7 @@ void TableRows::take_info_row(std::string_view key, std::string text, MaybeInt n
   const std::optional<std::int64_t> value = number.has_value() ? std::optional(number.value()) : std::nullopt;
   const bool flag = number.value_or(0) != 0;
   std::vector<Interval>& windows = info_.windows;
+  if (key == "producer") info_.producer = std::move(text);
   if (key == "base_ns") info_.base_ns = std::clamp(number.value_or(0), -kFarthestTime, kFarthestTime);
   if (key == "metadata_event_count") info_.metadata_event_count = static_cast<std::uint64_t>(number.value_or(0));
   if (key == "rank") info_.rank = value;

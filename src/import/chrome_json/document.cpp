@@ -325,7 +325,7 @@ Result<std::vector<Trace>> Documents::finish(std::uint64_t text_bytes, unsigned 
     }
     TraceInfo& info = document.builder.info();
     info.source = source_;
-    info.producer = "chrome-json";
+    if (info.producer.empty()) info.producer = "chrome-json";
     info.text_bytes = closed_ends_[i] - document.begin;
     document.builder.notes().merge(file_notes_);
     Trace trace = document.builder.finish(threads);

@@ -123,6 +123,7 @@ void take_note(Token object, Notes& carried) {
 
 // What only captures have.
 void take_recording(std::string_view key, Token value, TraceInfo& info) {
+  if (key == "producer" && value.text() == "capture") info.producer = "capture";
   if (key == "command_line") info.command_line = text_of(value);
   if (key == "python_version") info.python_version = text_of(value);
   if (key == "torch_version") info.torch_version = text_of(value);
