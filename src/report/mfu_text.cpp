@@ -61,8 +61,7 @@ void add_headline(const MfuReport& report, Page& page) {
                                  : number(input.gpus.count) + " x " + clean_text(input.peak.device_name);
   const std::string rest = fmt::format("   {}, {} a step", device, seconds(report.step_times.front().step_s));
   page.add(line.add(rest));
-  page.paragraph("The share of the FLOPs possible in a step that the model itself needs.", kLabelColumn,
-                 Ink::kDim);
+  page.paragraph("The share of the FLOPs possible in a step that the model itself needs.", kLabelColumn, Ink::kDim);
 }
 
 // LABEL  EXPRESSION          = RESULT

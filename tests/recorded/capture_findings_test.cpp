@@ -57,9 +57,9 @@ INSTANTIATE_TEST_SUITE_P(All, CaptureFindings,
                                          "h200/ddp_rank0", "h200/resnet_healthy", "h200/loader", "h200/sync",
                                          "h200/mask_sync", "h200/tiny", "h200/optimizer", "h200/fp32",
                                          "h200/resnet_pageable", "h200/straggler_rank1", "planted/thrash",
-                                         "planted/checkpoint_stack", "planted/python_batch",
-                                         "planted/offload", "planted/launch_blocking", "planted/decode",
-                                         "planted/loader_workers", "planted/score"),
+                                         "planted/checkpoint_stack", "planted/python_batch", "planted/offload",
+                                         "planted/launch_blocking", "planted/decode", "planted/loader_workers",
+                                         "planted/score"),
                          [](const auto& recording) {
                            std::string name = recording.param;
                            for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
