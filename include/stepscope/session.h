@@ -2,8 +2,8 @@
 //
 // It is to C++ what torch.profiler.profile is to PyTorch, with the same schedule, the same `ProfilerStep#N` markers and
 // the same trace files, which Perfetto, chrome://tracing, HTA, torch-tb-profiler and `stepscope report` open. The CPU
-// is recorded through the spans of stepscope/span.h, a GPU through the source that Stepscope's agent registers when it
-// is in the process. Without a GPU everything but the GPU's rows works.
+// is recorded through the spans of stepscope/span.h, a GPU through Stepscope's agent when that is in the process:
+// load_agent() below says how it gets there. Without a GPU everything but the GPU's rows works.
 //
 //     stepscope::SessionOptions options;
 //     options.schedule = *stepscope::make_schedule({.wait = 1, .warmup = 1, .active = 3, .repeat = 1});
@@ -37,6 +37,21 @@
 #include "stepscope/schedule.h"
 
 namespace stepscope {
+
+// Loads libstepscope_agent.so into this process, for GPU rows in sessions of a program that was started as it is;
+// `path` as dlopen takes it (an installation has it at PREFIX/lib/stepscope/libstepscope_agent.so). Before the first
+// session that wants the GPU; true at once if the agent is there already. It is never unloaded. Other ways to have it:
+//
+//     stepscope run --paused -- ./program                                    sessions have the GPU; the agent's own
+//                                                                            capture begins at `stepscope ctl start`
+//     CUDA_INJECTION64_PATH=PREFIX/lib/stepscope/libstepscope_agent.so ./program
+//
+// Under `stepscope run` without --paused the agent's own capture has the GPU: sessions then record without GPU rows,
+// warn, and the spans and steps of the program are in the capture. A window of the agent's that would open while a
+// session has the GPU does not open, which is said when the program ends. CUPTI is taken from where the program's CUDA
+// runtime lies or from the loader's path; where it is missing, the session says so.
+// Errors: kNotFound (no such library, with the loader's reason), kUnsupported (no agent, or one of another version).
+[[nodiscard]] Status load_agent(const std::string& path);
 
 enum class Activity : std::uint8_t {
   kCpu,   // spans, operators, counters, allocations (stepscope/span.h)

@@ -1,8 +1,9 @@
 // Spans: names for stretches of a program's time, written by any thread at the cost of two clock readings.
 //
 // A span is an object; it begins where it is made and ends with its scope. Spans of one thread nest by time, so there
-// is no parent to hand over. They are kept while a profiling session records (stepscope/session.h) and else cost one
-// load and one branch, so they can stay in a program for good. Measured costs: docs/performance.md, "Spans".
+// is no parent to hand over. They are kept while a profiling session records (stepscope/session.h), and in the capture
+// of `stepscope run -- PROGRAM`, which needs no session; else they cost one load and one branch, so they can stay in a
+// program for good. Measured costs: docs/performance.md, "Spans".
 //
 //     #include <stepscope/span.h>
 //
@@ -38,7 +39,8 @@ namespace stepscope {
 
 namespace detail {
 
-// 0: nothing records. Else bit 0 is set, bits 1 to 7 say what is asked for, the rest numbers the recording.
+// 0: nobody listens. Bit 0: a session records, bits 1 to 4 say what it asks for, those from 8 on number its recording.
+// Bits 5 and 6: Stepscope's agent may come, or listens.
 extern std::atomic<std::uint64_t> recorder_state;
 inline std::uint64_t load_recorder_state() { return recorder_state.load(std::memory_order_relaxed); }
 
@@ -47,6 +49,7 @@ inline std::uint64_t load_recorder_state() { return recorder_state.load(std::mem
 struct OpenSpan {
   std::uint64_t log = 0;
   std::uint64_t start_ticks = 0;
+  std::uint64_t agent_handle = 0;  // of a span that the agent hears; 0: it does not
   std::uint32_t name = 0;
   std::uint32_t detail = 0;
   bool is_operator = false;
@@ -64,7 +67,8 @@ struct SpanSite {
 
 }  // namespace detail
 
-// Does a session record now? For work that only a recording needs, such as making a name.
+// Does anyone listen now: a session that records, or, in a program under `stepscope run`, its agent (also between its
+// windows, where it waits for the names that mark steps)? For work that only a recording needs, such as making a name.
 [[nodiscard]] inline bool is_recording() { return detail::load_recorder_state() != 0; }
 
 // One input of an operator.

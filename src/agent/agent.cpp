@@ -11,11 +11,13 @@
 #include <string_view>
 
 #include "agent/agent_state.h"
+#include "agent/bridge.h"
 #include "agent/gpu.h"
 #include "agent/gpu_devices.h"
 #include "agent/keep.h"
 #include "agent/process_facts.h"
 #include "agent/remarks.h"
+#include "agent/session_gpu.h"
 #include "capture/event_ring.h"
 #include "capture/recorder.h"
 
@@ -62,18 +64,6 @@ void register_end() {
   if (std::atexit(finish) != 0) remark("the process could not say when it ends: the capture's last second is missing");
 }
 
-// Handlers run in reverse, and ours must run before CUDA's, which takes the contexts down: CUPTI crashes after that. A
-// runtime that is linked statically registers its own in its first call, after InitializeInjection; so ours is
-// registered again at the end of that call. The first one to run does the work.
-void end_at_exit() {
-  static const bool is_registered = [] {
-    register_end();
-    on_first_call.store(register_end);
-    return true;
-  }();
-  (void)is_registered;
-}
-
 // False: the environment asks for nothing, or for something that is not understood.
 bool read_options(AgentState& agent) {
   if (agent.options_read) return agent.is_wanted;
@@ -97,7 +87,7 @@ bool attach_all(AgentState& agent, std::string_view who) {
   if (agent.options.stacks) (void)attach_python();
   const bool has_torch = attach_torch();
   const bool has_gpu = who == "cuda" && agent.options.gpu && attach_gpu(agent.options);
-  return has_torch || has_gpu || who == "nvtx" || agent.is_active;
+  return has_torch || has_gpu || who == "nvtx" || who == "library" || agent.is_active;
 }
 
 // CUDA or PyTorch came while the agent was active already, perhaps in the middle of a window.
@@ -126,6 +116,18 @@ bool arm_locked(AgentState& agent, std::string_view who) {
 AgentState& state() noexcept { return *place().load(std::memory_order_acquire); }
 const AgentOptions& options() noexcept { return state().options; }
 TimeNs now_ns() noexcept { return recorder_now_ns(); }
+
+// Handlers run in reverse, and ours must run before CUDA's, which takes the contexts down: CUPTI crashes after that. A
+// runtime that is linked statically registers its own in its first call, after InitializeInjection; so ours is
+// registered again at the end of that call. The first one to run does the work.
+void end_at_exit() {
+  static const bool is_registered = [] {
+    register_end();
+    on_first_call.store(register_end);
+    return true;
+  }();
+  (void)is_registered;
+}
 
 bool arm(const char* who) noexcept {
   // Attaching runs code of the program (an operator, CUPTI), which may come back here.
@@ -173,17 +175,20 @@ bool activate(AgentState& agent) {
   end_at_exit();
   listen_between_windows(agent);
   start_controller();
+  tell_libraries();
   return true;
 }
 
 void disarm() noexcept {
   state().is_disarmed = true;
+  tell_libraries();
   (void)close_window(-1);
   set_torch_detail(TorchDetail::kOff);
 }
 
 void finish() noexcept try {
   AgentState& agent = state();
+  end_session_gpu();
   if (!agent.is_active) return say_complaint(agent);
   agent.is_active = false;
   stop_controller();
@@ -192,6 +197,7 @@ void finish() noexcept try {
     const std::lock_guard lock(agent.window);
     agent.is_disarmed = true;
   }
+  tell_libraries();
   (void)close_window(-1);
   Worker* const worker = agent.worker.exchange(nullptr);
   if (worker != nullptr) {
@@ -207,6 +213,7 @@ void finish() noexcept try {
 }
 
 void start_over_in_child() noexcept try {
+  forget_session_gpu();
   hook_events_on.store(false, std::memory_order_relaxed);
   replace_gpu(nullptr);
   reset_callbacks(nullptr, false);
@@ -221,6 +228,7 @@ void start_over_in_child() noexcept try {
   // launcher perhaps, may be the one that was meant.
   child->is_disarmed = parent.is_disarmed || (parent.is_active && !parent.options.follow_children);
   keep_forever(place().exchange(child));
+  tell_libraries();
   if (child->is_disarmed) return;
   allow_events_in_child();
   if (parent.is_active) activate(*child);
@@ -229,6 +237,8 @@ void start_over_in_child() noexcept try {
 }
 
 void forget_everything() {
+  forget_libraries();
+  forget_session_gpu();
   replace_gpu(nullptr);
   reset_callbacks(nullptr, false);
   reset_remarks();

@@ -26,6 +26,8 @@ struct AgentState {
   TimeNs window_start_ns = 0;
   std::int64_t window_first_step = -1;
 
+  std::atomic<bool> session_has_gpu{false};  // a session of the program; changed under `window`: none is open then
+
   std::atomic<bool> is_disarmed{false};
   std::atomic<Worker*> worker{nullptr};  // never destroyed while its thread may run
 };
@@ -33,6 +35,8 @@ struct AgentState {
 [[nodiscard]] AgentState& state() noexcept;
 // Starts the worker and the controller, and sees to the end of the process. Under state().arming.
 bool activate(AgentState& agent);
+// Sees to it that finish() is called before CUDA ends.
+void end_at_exit();
 // What of PyTorch is heard outside windows: the spans that mark steps; with graphs all operators, since a graph may be
 // captured there.
 void listen_between_windows(const AgentState& agent) noexcept;

@@ -144,7 +144,7 @@ WireMemory memory_of(const CuptiMemoryRecord& record) {
 
 WireString ActivityWriter::kernel_name(CaptureFile& file, const char* name) {
   if (name == nullptr) return 0;
-  if (last_name_ == name) return last_id_;
+  if (last_id_ != 0 && last_name_ == name) return last_id_;
   if (readable_names_.size() > kMostNames) readable_names_.clear();
   auto [found, is_new] = readable_names_.try_emplace(name);
   if (is_new) {

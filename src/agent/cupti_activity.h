@@ -15,6 +15,8 @@ class ActivityWriter {
  public:
   // Writes one record and tells the ledger of kernels, copies and sets. Kinds that nobody asked for are skipped.
   void write(const CuptiRecord& record, CaptureFile& file, Ledger& ledger);
+  // Another file comes: numbers of names were this one's.
+  void leave_file() { last_name_.clear(), last_id_ = 0; }
 
  private:
   WireString kernel_name(CaptureFile& file, const char* name);

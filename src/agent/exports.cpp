@@ -3,6 +3,7 @@
 //
 //   InitializeInjection     the CUDA driver, at cuInit, when CUDA_INJECTION64_PATH names this library
 //   stepscope_agent_arm     the import hook of `stepscope run`, when PyTorch has been imported
+//   stepscope_agent_bridge  Stepscope's C++ library in the program (bridge.cpp)
 //   stepscope_agent_start   a program that knows of us: open and close a window
 //   stepscope_agent_stop
 #include "agent/parts.h"

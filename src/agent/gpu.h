@@ -38,10 +38,16 @@ class Gpu {
   void stop() noexcept;
   void flush(bool is_forced) noexcept;
   void drain(CaptureFile& file, Ledger& ledger);
+  // The next drain is into another file. While nobody drains.
+  void leave_file() { writer_.leave_file(); }
 
   [[nodiscard]] bool is_started() const { return is_started_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t version() const { return version_; }
   [[nodiscard]] bool has_full_buffers() const { return buffers_.full_count() > 0; }
+  // Records that CUPTI or our memory limit lost, ever.
+  [[nodiscard]] std::uint64_t dropped_count() const {
+    return cupti_dropped_count_.load(std::memory_order_relaxed) + spare_dropped_count_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] const CuptiBuffers& buffers() const { return buffers_; }
 
  private:

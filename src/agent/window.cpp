@@ -17,6 +17,7 @@ void prepare_window() noexcept try {
   static bool is_prepared = false;  // under the lock of the state that has the GPU: children of a fork have none
   Gpu* const gpu = attached_gpu();
   if (is_prepared || gpu == nullptr || !agent.options.gpu || agent.is_disarmed || agent.window_is_open) return;
+  if (agent.session_has_gpu) return;
   is_prepared = true;
   if (gpu->start()) gpu->stop();
 } catch (...) {
@@ -28,6 +29,10 @@ bool open_window(std::int64_t first_step) noexcept try {
   const std::lock_guard lock(agent.window);
   Worker* const worker = agent.worker.load();
   if (worker == nullptr || agent.is_disarmed || agent.window_is_open) return false;
+  if (agent.session_has_gpu) {
+    complain("a window was not opened: a profiling session of the program had the GPU");
+    return false;
+  }
   agent.window_is_open = true;
   agent.window_first_step = first_step;
   agent.window_start_ns = now_ns();

@@ -89,6 +89,7 @@ void Worker::ring_bell() noexcept {
 void Worker::wait(DurationNs limit_ns) {
   const Lock lock(mutex_);
   const timespec until = at(monotonic_ns() + limit_ns);
+  is_asleep_ = limit_ns < 0;
   while (!bell_rang_) {
     if (limit_ns < 0) {
       pthread_cond_wait(&bell_, &mutex_);
@@ -96,7 +97,12 @@ void Worker::wait(DurationNs limit_ns) {
       break;
     }
   }
-  bell_rang_ = false;
+  bell_rang_ = is_asleep_ = false;
+}
+
+bool Worker::is_asleep() const noexcept {
+  const Lock lock(mutex_);
+  return is_asleep_ && !bell_rang_;
 }
 
 void Worker::window_opened() noexcept {

@@ -45,6 +45,8 @@ class Worker {
   // Collects what is under way, writes the ledger, closes the file. False: not done within `limit_ns`; the thread is
   // left alone then and so must be this object.
   bool finish(DurationNs limit_ns) noexcept;
+  // Waits for the next call, and looks at nothing until one comes.
+  [[nodiscard]] bool is_asleep() const noexcept;
   // What the process is has changed (CUDA was attached): said in the file anew.
   // Writes out what there is at the next look, at most 50 ms from now, instead of within a second.
   void flush_soon() noexcept { wants_flush_.store(true, std::memory_order_relaxed); }
@@ -76,11 +78,12 @@ class Worker {
   bool is_started_ = false;
 
   // Guarded by mutex_.
-  pthread_mutex_t mutex_;
+  mutable pthread_mutex_t mutex_;
   pthread_cond_t bell_, done_;
   Phase phase_ = Phase::kIdle;
   bool is_finishing_ = false;
   bool bell_rang_ = false;
+  bool is_asleep_ = false;
   bool is_done_ = false;
   std::vector<WireWindow> windows_;
   std::atomic<bool> wants_description_{false};

@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "capture/agent_link.h"
 #include "capture/collect.h"
 #include "capture/stack.h"
 #include "capture/state_bits.h"
@@ -98,7 +99,8 @@ void before_fork() { recorder().mutex.lock(); }
 void after_fork_in_parent() { recorder().mutex.unlock(); }
 void after_fork_in_child() {
   Recorder& all = recorder();
-  detail::recorder_state.store(0, std::memory_order_relaxed);
+  // The agent says by itself what it wants of a child.
+  detail::recorder_state.fetch_and(state_bits::kAgent, std::memory_order_relaxed);
   // Nobody will write into them or let go of them any more. Freeing them would copy their pages.
   all.abandoned.insert(all.abandoned.end(), all.logs.begin(), all.logs.end());
   all.logs.clear();
@@ -112,7 +114,11 @@ void after_fork_in_child() {
 Recorder::Recorder() {
   pthread_key_create(&thread_end, end_thread);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  seek_agent_if_wanted();
 }
+
+// The recording that is on; 0: none.
+std::uint64_t load_recording() { return detail::load_recorder_state() & ~state_bits::kAgent; }
 
 NameId system_thread_name() {
   char name[17] = {};
@@ -144,7 +150,7 @@ bool attach_thread(ThreadState& thread, std::uint64_t state) {
 
   Recorder& all = recorder();
   const std::lock_guard lock(all.mutex);
-  if (detail::load_recorder_state() != state) return false;
+  if (load_recording() != state) return false;
   auto* const log = new (std::nothrow) ThreadLog(all.log_count + 1, thread.thread_id, name, all.budget);
   if (log == nullptr) return false;
   all.logs.push_back(log);
@@ -158,7 +164,7 @@ Status start_recorder(const RecorderOptions& options) {
   if (options.record_stacks) prepare_stacks();
   Recorder& all = recorder();
   const std::lock_guard lock(all.mutex);
-  if (detail::load_recorder_state() != 0) {
+  if (load_recording() != 0) {
     return Error{
         ErrorCode::kInvalidArgument, "a recording is on in this process already; there can be one at a time", {}, {}};
   }
@@ -168,18 +174,18 @@ Status start_recorder(const RecorderOptions& options) {
   shared_mapping.set(all.mapping);
   all.start = read_monotonic_pair();
   ++all.recording_count;
-  detail::recorder_state.store(all.recording_count << state_bits::kFlagBits | flags_of(options),
-                               std::memory_order_release);
+  detail::recorder_state.fetch_or(all.recording_count << state_bits::kFlagBits | flags_of(options),
+                                  std::memory_order_release);
   return Done{};
 }
 
 Result<Recording> stop_recorder() {
   Recorder& all = recorder();
   std::unique_lock lock(all.mutex);
-  if (detail::load_recorder_state() == 0) {
+  if (load_recording() == 0) {
     return Error{ErrorCode::kInvalidArgument, "nothing is being recorded, so there is nothing to stop", {}, {}};
   }
-  detail::recorder_state.store(0, std::memory_order_release);
+  detail::recorder_state.fetch_and(state_bits::kAgent, std::memory_order_release);
   const ClockPair end = read_monotonic_pair();
   const std::vector<ThreadLog*> logs = std::exchange(all.logs, {});
   const TickMapping mapping = all.mapping;
@@ -196,12 +202,17 @@ Result<Recording> stop_recorder() {
   return recording;
 }
 
-TimeNs recorder_now_ns() {
+TickMapping recorder_clock() {
   TickMapping mapping;
   while (!shared_mapping.get(mapping)) {
     const std::lock_guard lock(recorder().mutex);
     if (shared_mapping.version.load(std::memory_order_relaxed) == 0) shared_mapping.set(calibrate_ticks());
   }
+  return mapping;
+}
+
+TimeNs recorder_now_ns() {
+  const TickMapping mapping = recorder_clock();
   return mapping.to_ns(read_ticks());  // after the mapping: the first one chooses what is read
 }
 

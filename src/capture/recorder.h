@@ -20,6 +20,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "capture/names.h"
+#include "capture/tick_clock.h"
 #include "stepscope/result.h"
 #include "stepscope/span.h"
 
@@ -94,6 +95,8 @@ Result<Recording> stop_recorder();
 // Now, on the recorder's clock; also while nothing records. Each start ties the clock to CLOCK_REALTIME anew, so
 // differences are exact within a recording only.
 [[nodiscard]] TimeNs recorder_now_ns();
+// How that clock maps ticks; for times that were taken as ticks, or by another copy of this code.
+[[nodiscard]] TickMapping recorder_clock();
 // Writes one finished record for the calling thread, if recording (the session's own ProfilerStep spans come this way).
 // Its `detail` is not used: it would be a row of nothing.
 void write_record(const Record& record);

@@ -104,6 +104,14 @@ TimeNs TickMapping::to_ns(std::uint64_t ticks) const {
   return base_ns + static_cast<TimeNs>((Wide{since} * Wide{ns_per_tick_q40}) >> 40);
 }
 
+std::uint64_t TickMapping::to_ticks(TimeNs ns) const {
+  __extension__ using Wide = __int128;
+  if (ns_per_tick_q40 == 0) return base_ticks;
+  // Half a step more: to_ns rounds down.
+  const Wide since = (Wide{ns - base_ns} << 40) + (Wide{1} << 39);
+  return base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(since / Wide{ns_per_tick_q40}));
+}
+
 ClockPair read_monotonic_pair() { return read_pair(CLOCK_MONOTONIC); }
 
 TickMapping calibrate_ticks() {

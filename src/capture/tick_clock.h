@@ -44,6 +44,8 @@ struct TickMapping {
   std::uint64_t ns_per_tick_q40 = 0;  // times 2^40
 
   [[nodiscard]] TimeNs to_ns(std::uint64_t ticks) const;
+  // The other way, to within a tick.
+  [[nodiscard]] std::uint64_t to_ticks(TimeNs ns) const;
 };
 
 // Measures. Sleeps when the program is younger than 10 ms. One caller at a time.

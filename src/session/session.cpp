@@ -13,6 +13,10 @@
 #include <mutex>
 #include <thread>
 
+#include "capture/agent_link.h"
+#include "capture/state_bits.h"
+#include "capture/tick_clock.h"
+#include "session/agent_source.h"
 #include "session/cycle.h"
 #include "session/recorded_trace.h"
 
@@ -80,6 +84,8 @@ struct ProfilingSession::State {
   std::optional<Cycle> cycle;
   std::optional<CycleRecords> stopped;  // recorded, and not yet handed on
   std::optional<StepMark> open_step;
+  std::unique_ptr<DeviceSource> agent;  // when it is in the process and no other source is registered
+  std::uint64_t agent_step_start_ticks = 0;
 
   std::mutex result_mutex;
   std::optional<RecordedTrace> last_trace;  // under result_mutex
@@ -90,11 +96,13 @@ struct ProfilingSession::State {
   void step();
   void stop();
 
+  DeviceSource* find_device(bool by_default);
   Cycle make_cycle();
   ProfilerAction ask_schedule();
   Status go_to(ProfilerAction previous, std::optional<ProfilerAction> next);
   void open_next_step();
   void close_step();
+  void tell_agent_of_step();
   void hand_over();
 };
 
@@ -125,15 +133,21 @@ class Control {
 
 }  // namespace
 
+DeviceSource* ProfilingSession::State::find_device(bool by_default) {
+  if (DeviceSource* const registered = registered_device_source()) return registered;
+  agent = make_agent_source(!by_default, [this](std::string sentence) { problems.warn(std::move(sentence)); });
+  return agent.get();
+}
+
 Cycle ProfilingSession::State::make_cycle() {
   const bool by_default = options.activities.empty();
   CycleOptions made;
   made.cpu = by_default || asks_for(options, Activity::kCpu);
-  if (by_default || asks_for(options, Activity::kCuda)) made.device = registered_device_source();
+  if (by_default || asks_for(options, Activity::kCuda)) made.device = find_device(by_default);
   if (!by_default && made.device == nullptr && asks_for(options, Activity::kCuda)) {
     problems.warn(
-        "CUDA is to be recorded, but nothing in this process can listen to a GPU (Stepscope's agent is not loaded): "
-        "the trace will have no GPU rows");
+        "CUDA is to be recorded, but nothing in this process can listen to a GPU (Stepscope's agent is not loaded; see "
+        "load_agent): the trace will have no GPU rows");
   }
   made.recorder.max_bytes = options.max_bytes;
   made.recorder.record_shapes = options.record_shapes;
@@ -172,11 +186,13 @@ Status ProfilingSession::State::start() {
     return begun;
   }
   open_next_step();
+  agent_step_start_ticks = read_ticks();
   return Done{};
 }
 
 void ProfilingSession::State::step() {
   close_step();
+  tell_agent_of_step();
   ++step_number;
   const ProfilerAction previous = action;
   action = ask_schedule();
@@ -229,6 +245,15 @@ Status ProfilingSession::State::go_to(ProfilerAction previous, std::optional<Pro
   }
   stopped.reset();
   return outcome;
+}
+
+// The agent's capture has the steps of the program whatever the session's own schedule says.
+void ProfilingSession::State::tell_agent_of_step() {
+  const std::uint64_t state = detail::load_recorder_state();
+  if ((state & state_bits::kAgent) != 0 && (hear_agent(state) & state_bits::kHeard) != 0) {
+    write_agent_step(step_number, agent_step_start_ticks);
+  }
+  agent_step_start_ticks = read_ticks();
 }
 
 void ProfilingSession::State::hand_over() {
