@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,6 +25,9 @@ namespace stepscope {
 namespace {
 
 constexpr TimeNs kLookEveryNs = 10'000'000;
+// Joining takes 10 ms once (the agent ties its clock); spans that begin meanwhile on other threads wait for it, or a
+// program's first threads would go unheard. Not longer than five times that: the agent may be waiting for them.
+constexpr TimeNs kMostWaitNs = 50'000'000;
 constexpr std::string_view kAgentFile = "libstepscope_agent.so";
 // Asynchronous spans that begin and never end must not fill the memory: later ones are not told.
 constexpr std::size_t kMostOpenAsync = 100'000;
@@ -45,6 +49,7 @@ OpenAsyncs& open_asyncs() {
 constinit std::atomic<const bridge::Agent*> found_agent{nullptr};   // understood
 constinit std::atomic<const bridge::Agent*> joined_agent{nullptr};  // and told of us
 constinit std::atomic<bool> is_looking{false};
+constinit thread_local bool is_looker __attribute__((tls_model("initial-exec"))) = false;
 constinit std::atomic<TimeNs> next_look_ns{0};
 constinit std::atomic<std::uint64_t> load_count{0};  // of objects, at the last look
 
@@ -71,6 +76,7 @@ void after_fork_in_child() {
   open_asyncs().spans.clear();
   open_asyncs().mutex.unlock();
   is_looking.store(false, std::memory_order_relaxed);
+  is_looker = false;
 }
 void watch_forks() {
   static const bool is_watched = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
@@ -125,10 +131,20 @@ bool has_loaded_more() {
   return load_count.exchange(count, std::memory_order_relaxed) != count;
 }
 
+void wait_for_look(TimeNs until_ns) {
+  constexpr timespec kRest{0, 100'000};
+  while (!is_looker && is_looking.load(std::memory_order_acquire) &&
+         static_cast<TimeNs>(detail::read_monotonic_ns()) < until_ns) {
+    nanosleep(&kRest, nullptr);
+  }
+}
+
 void look_for_agent() {
   const auto now = static_cast<TimeNs>(detail::read_monotonic_ns());
+  if (is_looking.load(std::memory_order_acquire)) return wait_for_look(now + kMostWaitNs);
   if (now < next_look_ns.load(std::memory_order_relaxed)) return;
-  if (is_looking.exchange(true, std::memory_order_acquire)) return;
+  if (is_looking.exchange(true, std::memory_order_acquire)) return wait_for_look(now + kMostWaitNs);
+  is_looker = true;
   next_look_ns.store(now + kLookEveryNs, std::memory_order_relaxed);
   if (has_loaded_more()) {
     std::string_view refusal;
@@ -137,6 +153,7 @@ void look_for_agent() {
     // Refused, or joined, or not wanted by it: asked once.
     if (agent != nullptr || !refusal.empty()) stop_seeking();
   }
+  is_looker = false;
   is_looking.store(false, std::memory_order_release);
 }
 
