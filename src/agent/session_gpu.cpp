@@ -92,6 +92,7 @@ std::atomic<SessionGpu*>& place() {
   static auto* const one = new std::atomic<SessionGpu*>(new SessionGpu);
   return *one;
 }
+[[maybe_unused]] const std::atomic<SessionGpu*>& at_load = place();  // for forked children
 SessionGpu& session() { return *place().load(std::memory_order_acquire); }
 
 SessionGpuAnswer failed() {

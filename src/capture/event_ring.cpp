@@ -61,10 +61,20 @@ constinit std::atomic<std::uint64_t> dropped_count{0};
 constinit std::atomic<bool> is_child{false};
 
 // The reader's.
-std::vector<Ring*>& known_rings() {
-  static auto* const rings = new std::vector<Ring*>;
-  return *rings;
+// A forked child has a list of its own and never looks into its parent's, which the reader may have been changing at
+// that moment. Made at load: a static that the reader is just making would never be made in the child.
+struct KnownRings {
+  std::vector<Ring*> rings;
+  // So that leak checkers see the parent's, pages that nobody touches.
+  KnownRings* of_parent = nullptr;
+  Ring* new_of_parent = nullptr;
+};
+std::atomic<KnownRings*>& known() {
+  static auto* const one = new std::atomic<KnownRings*>(new KnownRings);
+  return *one;
 }
+[[maybe_unused]] const std::atomic<KnownRings*>& known_at_load = known();
+std::vector<Ring*>& known_rings() { return known().load(std::memory_order_relaxed)->rings; }
 
 Segment* new_segment(std::size_t bytes) {
   if (held_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= cap_bytes.load(std::memory_order_relaxed)) {
@@ -220,11 +230,11 @@ std::uint64_t ring_bytes() { return held_bytes.load(std::memory_order_relaxed); 
 void set_ring_cap(std::uint64_t bytes) { cap_bytes.store(bytes, std::memory_order_relaxed); }
 
 void allow_events_in_child() {
-  // The parent's rings stay where they are, pages that nobody touches, and are pointed at so that leak checkers see it.
-  static auto* const left = new std::vector<Ring*>;
-  left->insert(left->end(), known_rings().begin(), known_rings().end());
-  left->push_back(new_rings.exchange(nullptr, std::memory_order_relaxed));
-  known_rings().clear();
+  auto* const own = new (std::nothrow) KnownRings;
+  if (own == nullptr) return;  // it stays silent
+  own->of_parent = known().load(std::memory_order_relaxed);
+  own->new_of_parent = new_rings.exchange(nullptr, std::memory_order_relaxed);
+  known().store(own, std::memory_order_relaxed);
   held_bytes.store(0, std::memory_order_relaxed);
   dropped_count.store(0, std::memory_order_relaxed);
   is_child.store(false, std::memory_order_release);

@@ -1,6 +1,6 @@
 // A program that has Stepscope's library linked in and knows nothing of an agent: what it says, in numbers that the
-// test knows. `speaking_program load PATH`: loads the agent by itself half-way, as CUDA would. `session`: has a profiling
-// session of its own as well, that wants the GPU. `fork`: a child that says more.
+// test knows. `speaking_program load PATH`: loads the agent by itself half-way, as CUDA would. `session`: has a
+// profiling session of its own as well, that wants the GPU. `fork`: a child that says more.
 #include <stepscope/session.h>
 #include <stepscope/span.h>
 #include <sys/wait.h>
