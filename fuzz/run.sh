@@ -1,14 +1,18 @@
 #!/bin/sh
-# run.sh NAME SECONDS: fuzzes NAME_fuzzer with the damaged cases as seeds; findings go to build/fuzz/NAME.
+# run.sh NAME SECONDS: fuzzes NAME_fuzzer with tests/data/NAME or the damaged cases as seeds; findings go to build/fuzz/NAME.
 # The timeout is by the clock on the wall, and niced runs stand still now and then: hence a minute.
 set -e
 cd "$(dirname "$0")/.."
 folder=build/fuzz/$1
 mkdir -p "$folder/corpus" "$folder/seeds"
-cp tests/data/cases/*.json "$folder/seeds/"
-for file in tests/data/cases/*.gz; do
-  gzip -dc "$file" >"$folder/seeds/$(basename "$file" .gz)" 2>/dev/null || cp "$file" "$folder/seeds/"
-done
+if [ -d "tests/data/$1" ]; then
+  cp "tests/data/$1"/* "$folder/seeds/"
+else
+  cp tests/data/cases/*.json "$folder/seeds/"
+  for file in tests/data/cases/*.gz; do
+    gzip -dc "$file" >"$folder/seeds/$(basename "$file" .gz)" 2>/dev/null || cp "$file" "$folder/seeds/"
+  done
+fi
 dict=fuzz/$1.dict
 [ -f "$dict" ] || dict=fuzz/chrome_json.dict
 exec nice -n 19 build/fuzz/fuzz/"$1"_fuzzer -max_total_time="$2" -max_len=8192 -timeout=60 -rss_limit_mb=2000 \

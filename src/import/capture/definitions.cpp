@@ -18,6 +18,30 @@ void add_prefix(std::string_view path, std::vector<std::string>& prefixes) {
   prefixes.push_back(std::string(path).append("/"));
 }
 
+// The folder of the script on the command line, which is the first of sys.path; empty when there is none.
+std::string script_folder(const CaptureInfo& info) {
+  std::string_view rest = info.command_line;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!word.ends_with(".py")) continue;
+    const std::size_t slash = word.rfind('/');
+    const std::string_view folder = slash == std::string_view::npos ? std::string_view() : word.substr(0, slash);
+    return word.starts_with('/') ? std::string(folder) : info.working_directory + "/" + std::string(folder);
+  }
+  return "";
+}
+
+// Behind `lib/python3.11/` and the like.
+std::string_view behind_standard_library(std::string_view file) {
+  constexpr std::string_view kFolder = "/lib/python3.";
+  std::size_t at = file.rfind(kFolder);
+  if (at == std::string_view::npos) return file;
+  at = file.find('/', at + kFolder.size());
+  return at == std::string_view::npos || at + 1 == file.size() ? file : file.substr(at + 1);
+}
+
 }  // namespace
 
 void Definitions::set_process(const CaptureInfo& info) {
@@ -28,6 +52,7 @@ void Definitions::set_process(const CaptureInfo& info) {
     add_prefix(rest.substr(0, end), prefixes_);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  add_prefix(script_folder(info), prefixes_);
   add_prefix(info.working_directory, prefixes_);
   std::stable_sort(prefixes_.begin(), prefixes_.end(),
                    [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
@@ -37,12 +62,12 @@ std::string_view Definitions::shown_file(std::string_view file) const {
   for (const std::string& prefix : prefixes_) {
     if (file.size() > prefix.size() && file.starts_with(prefix)) return file.substr(prefix.size());
   }
-  // Installed packages, where sys.path is not known.
+  // Installed packages and the standard library, where sys.path is not known.
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
     const std::size_t at = file.rfind(folder);
     if (at != std::string_view::npos && at + folder.size() < file.size()) return file.substr(at + folder.size());
   }
-  return file;
+  return behind_standard_library(file);
 }
 
 void Definitions::add(const WireStringDefinition& definition) {
