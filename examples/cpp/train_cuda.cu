@@ -3,7 +3,10 @@
 //
 // The network (512 inputs, 2048 hidden, 64 outputs) learns a linear map that it is not told. Batches are made on the
 // host and copied from pinned memory. Stepscope needs no CUDA to build: only this program does. The traces hold the
-// spans; the GPU's rows need something in the process that hands a session its records, which the agent does not yet.
+// spans; for the GPU's rows Stepscope's agent has to be in the process (stepscope/session.h, load_agent):
+//
+//     CUDA_INJECTION64_PATH=PREFIX/lib/stepscope/libstepscope_agent.so train_cuda
+//
 // Usage: train_cuda [DIRECTORY]
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
