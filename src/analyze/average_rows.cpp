@@ -93,7 +93,8 @@ Averages AverageRows::finish() && {
   Averages out;
   for (const RowIndex index : order) {
     AverageRow& row = rows_[index];
-    if (row.count == 0) continue;  // every record was merged into a row above it
+    // Every record was merged into a row above it, unless graphs gave it time without a call.
+    if (row.count == 0 && row.self_device_time_total_ns == 0) continue;
     out.self_cpu_time_total_ns += row.self_cpu_time_total_ns;
     const bool is_device_work = row.device_type != "DeviceType.CPU" && !row.is_user_annotation;
     if (is_device_work) out.self_device_time_total_ns += row.self_device_time_total_ns;

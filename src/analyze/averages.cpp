@@ -72,6 +72,7 @@ class AveragesBuilder {
     return !window_ || (start_ns >= window_->start_ns && start_ns < window_->end_ns);
   }
   void add_gpu_events();
+  void add_named_device_time(GpuEventId id, DurationNs length);
   void add_gpu_spans();
   void add_overhead();
   void add_thread(ThreadId thread);
@@ -139,7 +140,18 @@ void AveragesBuilder::add_gpu_events() {
     row.device_time_total_ns += length;
     row.self_device_time_total_ns += length;
     rows_.saw(index, {events.start_ns[id], events.end_ns[id], events.file_order[id]});
+    if (!events.op_name[id].empty() && !events.op[id].has_value()) add_named_device_time(id, length);
   }
+}
+
+// Replays of a graph: the operator of the capture has the time, and no call, since it did not run.
+void AveragesBuilder::add_named_device_time(GpuEventId id, DurationNs length) {
+  const GpuEvents& events = trace_.gpu_events;
+  if (events.fault[id] != TimeFault::kNone) return;
+  const RowIndex index = rows_.find(RowKind::kHost, events.op_name[id]);
+  rows_[index].device_time_total_ns += length;
+  rows_[index].self_device_time_total_ns += length;
+  rows_.saw(index, {events.start_ns[id], events.end_ns[id], events.file_order[id]});
 }
 
 void AveragesBuilder::add_gpu_spans() {

@@ -296,5 +296,31 @@ TEST(Averages, SortsByTorchsNames) {
   for (const std::string_view key : sort_keys()) EXPECT_TRUE(sorted_rows(averages, key).has_value()) << key;
 }
 
+TEST(Averages, ReplayedKernelsGiveTheirTimeToTheOperatorOfTheCapture) {
+  Trace trace = trace_from_text(R"(
+    op        [mm   ]
+    call       [L1]      [G]
+    gpu/7         [K1]     [K2==][K3]
+    where
+      mm = aten::mm
+      L1 = cudaLaunchKernel corr 1
+      G = cudaGraphLaunch corr 2
+      K1 = gemm corr 1
+      K2 = gemm corr 2
+      K3 = relu corr 2
+  )");
+  const StringId mm = trace.strings.intern("aten::mm"), relu = trace.strings.intern("aten::relu");
+  trace.gpu_events.op_name[GpuEventId(1)] = mm;
+  trace.gpu_events.op_name[GpuEventId(2)] = relu;
+  const Averages averages = compute_averages(trace, {});
+  const auto row = [&](std::string_view key) { return row_named(averages, key); };
+
+  EXPECT_EQ(row("aten::mm").count, 1);
+  EXPECT_EQ(row("aten::mm").self_device_time_total_ns, 40'000 + 60'000);
+  EXPECT_EQ(row("aten::relu").count, 0);
+  EXPECT_EQ(row("aten::relu").self_device_time_total_ns, 40'000);
+  EXPECT_EQ(averages.self_device_time_total_ns, 140'000) << "of the kernels, each once";
+}
+
 }  // namespace
 }  // namespace stepscope
