@@ -199,7 +199,7 @@ class Capturer {
   }
 
   const Trace& trace_;
-  const TimeNs base_ = 1'700'000'000'000'000'000;
+  const TimeNs base_ = 1'702'944'000'000'000'000;
   MadeCapture file_;
   std::vector<Event> events_;
 };

@@ -106,7 +106,7 @@ class Reader {
     if (tables_.has_any()) tables_.finish(builder);
     builder.info().source = path_;
     // A file of tables keeps the producer of its recording.
-    if (builder.info().producer.empty()) builder.info().producer = "capture";
+    if (!tables_.has_any()) builder.info().producer = "capture";
     builder.info().text_bytes = bytes;
     builder.notes().merge(notes_);
     Trace trace = builder.finish(options_.threads);

@@ -39,7 +39,7 @@ TEST(Capture, RecordsBecomeRows) {
   const Trace trace = one(read_bytes(made_training().whole()));
   EXPECT_EQ(notes_of(trace), "");
   EXPECT_EQ(trace.info.producer, "capture");
-  EXPECT_EQ(trace.info.base_ns, 1'700'000'000'000'000'000);
+  EXPECT_EQ(trace.info.base_ns, 1'702'944'000'000'000'000) << "a multiple of 90 days";
   EXPECT_EQ(trace.info.rank, 1);
   EXPECT_EQ(trace.info.world_size, 2);
   EXPECT_EQ(trace.info.host_name, "node7");
@@ -192,7 +192,7 @@ TEST(Capture, WhatIsAttachedLaterIsDescribedLater) {
   file.add(stranger);
   const Trace trace = one(read_bytes(file.whole()));
   EXPECT_EQ(notes_of(trace), "");
-  EXPECT_EQ(trace.info.base_ns, 1'700'000'000'000'000'000);
+  EXPECT_EQ(trace.info.base_ns, 1'702'944'000'000'000'000);
   EXPECT_EQ(trace.info.cuda_runtime_version, 13010);
   EXPECT_EQ(trace.info.cupti_version, 130001);
   EXPECT_EQ(trace.info.torch_version, "2.12.0");
@@ -206,12 +206,15 @@ TEST(Capture, WhatIsAttachedLaterIsDescribedLater) {
 TEST(Capture, ZeroAndBackwardTimesStayOutOfSums) {
   MadeCapture file;
   CaptureInfo info;
-  info.start_ns = 1'000'000;
+  constexpr TimeNs kBase = 1'702'944'000'000'000'000;
+  info.start_ns = kBase;
   file.add(info);
   WireGpuEvent event;
   event.name = file.text("k");
-  for (const auto& [start_ns, end_ns] :
-       {std::pair<TimeNs, TimeNs>{1'000'100, 0}, {0, 1'000'200}, {1'000'300, 1'000'250}, {1'000'400, 1'000'500}}) {
+  for (const auto& [start_ns, end_ns] : {std::pair<TimeNs, TimeNs>{kBase + 100, 0},
+                                         {0, kBase + 200},
+                                         {kBase + 300, kBase + 250},
+                                         {kBase + 400, kBase + 500}}) {
     event.start_ns = start_ns;
     event.end_ns = end_ns;
     file.add(event);

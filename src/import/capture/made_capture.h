@@ -73,7 +73,7 @@ class MadeCapture {
 
 // A training step in small: two steps with operators, a launch, its kernel, a synchronization, samples and all else.
 [[nodiscard]] inline MadeCapture made_training() {
-  constexpr TimeNs kBase = 1'700'000'000'000'000'000;
+  constexpr TimeNs kBase = 1'702'944'000'000'000'000;
   MadeCapture file;
   CaptureInfo info;
   info.process_id = 4242;

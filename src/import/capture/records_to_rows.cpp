@@ -1,5 +1,5 @@
-// One method a record kind. Times become relative to the capture's start; what cannot be (hostile or damaged numbers)
-// is noted and kept out of sums, as the JSON importer does it.
+// One method a record kind. Times become relative to a zero that the ranks of a run share; what cannot be (hostile or
+// damaged numbers) is noted and kept out of sums, as the JSON importer does it.
 #include "import/capture/records_to_rows.h"
 
 #include <algorithm>
@@ -14,6 +14,11 @@ namespace {
 // As in the JSON importer: no process runs for a year under a profiler, and no difference of two times may overflow.
 constexpr DurationNs kLongestDuration = 365LL * 86400 * 1'000'000'000;
 constexpr TimeNs kFarthestTime = 4'500'000'000'000'000'000;
+
+// Times are told from the last multiple of 90 days since 1970, as PyTorch's are from one of three months: the ranks of
+// a run then have one zero, which tools that read several files at once rely on, and what happened before the capture
+// began has no negative time.
+constexpr DurationNs kBaseNs = 90LL * 86400 * 1'000'000'000;
 
 std::optional<std::int64_t> optional_of(MaybeInt number) {
   return number.has_value() ? std::optional(number.value()) : std::nullopt;
@@ -39,7 +44,7 @@ TimeNs RecordsToRows::time(TimeNs absolute_ns) const {
 RecordsToRows::Times RecordsToRows::times(TimeNs start_ns, TimeNs end_ns, StringId name) {
   Times made{time(start_ns), time(end_ns), false};
   // CUPTI leaves 0 where it never knew.
-  const bool is_known = base_ns_ == 0 || (start_ns != 0 && end_ns != 0);
+  const bool is_known = !info_ || (start_ns != 0 && end_ns != 0);
   if (is_known && made.end_ns >= made.start_ns && made.end_ns - made.start_ns <= kLongestDuration) return made;
   made.is_bad = true;
   note(NoteKind::kBadDuration, NoteSeverity::kLost,
@@ -70,7 +75,7 @@ void RecordsToRows::on(const CaptureInfo& r) {
   if (info_) return add_facts(r);
   info_ = r;
   process_key_ = std::to_string(r.process_id);
-  base_ns_ = r.start_ns;
+  base_ns_ = r.start_ns - r.start_ns % kBaseNs;
   definitions_.set_process(r);
 }
 
