@@ -2,8 +2,12 @@
 #include "wire/chunk.h"
 
 #include <gtest/gtest.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <cstring>
+
+#include "wire/chunk_layout.h"
 
 namespace stepscope::wire {
 namespace {
@@ -118,12 +122,54 @@ TEST(Chunks, RubbishBetweenChunksIsSkipped) {
 
 TEST(Chunks, AnotherMajorVersionIsRefusedWithItsNumber) {
   std::string file = make_file(kPayloads);
-  EXPECT_TRUE(looks_like_capture(file));
-  file[8] = 2;  // and a check that fits
-  const Seen damaged = read_file(file);
-  EXPECT_EQ(damaged.damage[0].first, ChunkDamage::kFileHeader);
+  file[8] = 2;
+  file[10] = 7;
+  put_fixed(file.data() + kFileCheckAt, std::uint64_t{XXH3_64bits(file.data(), kFileCheckAt)});
+  const Seen seen = read_file(file);
+  EXPECT_EQ(seen.error, "a capture of format 2.7; this stepscope reads 1.x");
+  EXPECT_TRUE(seen.damage.empty());
+}
+
+TEST(Chunks, AnotherMinorVersionIsRead) {
+  std::string file = make_file(kPayloads);
+  file[10] = 7;
+  put_fixed(file.data() + kFileCheckAt, std::uint64_t{XXH3_64bits(file.data(), kFileCheckAt)});
+  EXPECT_EQ(read_file(file).payloads, kPayloads);
+}
+
+TEST(Chunks, WhatIsNoCaptureIsNotOpened) {
   EXPECT_FALSE(looks_like_capture("{\"traceEvents\": []}"));
-  EXPECT_NE(read_file("short").error, "");
+  EXPECT_TRUE(looks_like_capture(make_file(kPayloads)));
+  EXPECT_EQ(read_file("short").error, "not a capture file");
+}
+
+// A chunk of a kind, or in a compression, that a newer minor version writes.
+TEST(Chunks, UnknownKindsAreSkipped) {
+  for (const std::size_t at : {std::size_t{8}, std::size_t{10}}) {
+    std::string file = make_file({"first", "second"});
+    const std::size_t chunk = make_file({"first"}).size();
+    file[chunk + at] = 9;
+    put_fixed(file.data() + chunk + kChunkCheckAt,
+              static_cast<std::uint32_t>(XXH3_64bits(file.data() + chunk, kChunkCheckAt)));
+    const Seen seen = read_file(file);
+    EXPECT_EQ(seen.payloads, std::vector<std::string>{"first"});
+    EXPECT_EQ(seen.damage, (std::vector{std::pair(ChunkDamage::kUnknownKind, std::uint64_t{chunk})}));
+  }
+}
+
+// Sizes beyond the caps are no chunk's, whatever the check says: nobody reserves memory for them.
+TEST(Chunks, HugeSizesAreDamage) {
+  for (const std::size_t at : {std::size_t{16}, std::size_t{20}}) {
+    std::string file = make_file({"first", "second"});
+    const std::size_t chunk = make_file({"first"}).size();
+    put_fixed(file.data() + chunk + at, std::uint32_t{0xFFFF'FFF0});
+    put_fixed(file.data() + chunk + kChunkCheckAt,
+              static_cast<std::uint32_t>(XXH3_64bits(file.data() + chunk, kChunkCheckAt)));
+    const Seen seen = read_file(file);
+    EXPECT_EQ(seen.payloads, std::vector<std::string>{"first"});
+    ASSERT_EQ(seen.damage.size(), 1U);
+    EXPECT_EQ(seen.damage[0].first, ChunkDamage::kChunkHeader);
+  }
 }
 
 TEST(Chunks, IncompressiblePayloadIsStored) {
