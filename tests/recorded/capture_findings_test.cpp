@@ -12,8 +12,8 @@
 namespace stepscope {
 namespace {
 
-Trace by_way_of_capture(const Trace& trace) {
-  auto read = capture_format::read_bytes(capture_of_trace(trace).bytes);
+Trace by_way_of_capture(const Trace& trace, int windows = 1) {
+  auto read = capture_format::read_bytes(capture_of_trace(trace, windows).bytes);
   if (!read) {
     ADD_FAILURE() << read.error().to_string();
     return {};
@@ -65,6 +65,26 @@ INSTANTIATE_TEST_SUITE_P(All, CaptureFindings,
                            for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
                            return name;
                          });
+
+// What was recorded three times, far apart, is judged as what was recorded once: no idle time and no pause in between.
+TEST(CaptureFindings, AreTheSameInSeveralWindows) {
+  for (const char* name :
+       {"h200/solid", "h200/tiny", "h200/loader", "h200/sync", "h200/mask_sync", "planted/python_batch"}) {
+    const Trace& recorded = recorded_trace(name);
+    const Trace once = by_way_of_capture(recorded), thrice = by_way_of_capture(recorded, 3);
+    ASSERT_EQ(thrice.info.windows.size(), 3U);
+    EXPECT_EQ(thrice.gpu_events.size(), 3 * once.gpu_events.size());
+    const Facts one = compute_facts(once, {}), three = compute_facts(thrice, {});
+    EXPECT_EQ(three.steps.steps.size(), 3 * one.steps.steps.size()) << name;
+    EXPECT_LT(three.steps.recorded_ns(), 4'000'000'000) << name;
+    ASSERT_FALSE(three.busy.empty());
+    const auto ratio = [](const Facts& facts) {
+      return static_cast<double>(facts.busy[0].gpu_busy_ns) / static_cast<double>(facts.busy[0].window_ns);
+    };
+    EXPECT_NEAR(ratio(three), ratio(one), 0.02) << name;
+    EXPECT_EQ(faults_of(thrice, false), faults_of(once, false)) << name;
+  }
+}
 
 TEST(CaptureFindings, NameTheLinesOfTheRecording) {
   for (const char* name : {"h200/mask_sync", "planted/checkpoint_stack"}) {

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "analyze/python_frames.h"
+#include "analyze/steps.h"
 #include "import/capture/made_capture.h"
 
 namespace stepscope {
@@ -15,6 +16,8 @@ using capture_format::MadeCapture;
 
 constexpr TimeNs kDrainNs = 10'000'000;
 constexpr TimeNs kSampleNs = 1'000'000;
+constexpr TimeNs kWindowNs = 10'000'000'000;
+constexpr std::int64_t kWindowCorrelations = 10'000'000;
 
 std::int64_t number_of(std::string_view key) {
   std::int64_t number = -1;
@@ -31,18 +34,20 @@ class Capturer {
  public:
   explicit Capturer(const Trace& trace) : trace_(trace) {}
 
-  CaptureOfTrace run() {
+  CaptureOfTrace run(int windows) {
     write_head();
     for (const ThreadId thread : trace_.threads.ids().ids()) collect_thread(thread);
     collect_gpu();
-    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-      return std::tuple(a.end_ns / kDrainNs, a.source, a.end_ns) < std::tuple(b.end_ns / kDrainNs, b.source, b.end_ns);
-    });
-    for (const Event& event : events_) {
-      event.write();
-      if (file_.payload_bytes() > wire::kChunkBytes) file_.end_chunk();
+    sort_events();
+    std::size_t count = 0;
+    for (window_ = 0; window_ < windows; ++window_) {
+      count += events_.size();
+      write_events();
+      if (windows == 1) continue;
+      const Interval all = first_to_last_event(trace_);
+      file_.add(WireWindow{at(all.start_ns), at(all.end_ns)});
     }
-    return {file_.whole(), events_.size()};
+    return {file_.whole(), count};
   }
 
  private:
@@ -51,6 +56,18 @@ class Capturer {
     std::size_t source;  // thread, or behind all threads the GPU
     std::function<void()> write;
   };
+
+  void sort_events() {
+    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+      return std::tuple(a.end_ns / kDrainNs, a.source, a.end_ns) < std::tuple(b.end_ns / kDrainNs, b.source, b.end_ns);
+    });
+  }
+  void write_events() {
+    for (const Event& event : events_) {
+      event.write();
+      if (file_.payload_bytes() > wire::kChunkBytes) file_.end_chunk();
+    }
+  }
 
   void write_head() {
     CaptureInfo info;
@@ -70,7 +87,17 @@ class Capturer {
     }
   }
 
-  [[nodiscard]] TimeNs at(TimeNs time_ns) const { return base_ + time_ns; }
+  [[nodiscard]] TimeNs at(TimeNs time_ns) const { return base_ + window_ * kWindowNs + time_ns; }
+  [[nodiscard]] std::uint32_t correlation(MaybeInt number) const {
+    return number.has_value() ? static_cast<std::uint32_t>(number.value() + window_ * kWindowCorrelations) : 0;
+  }
+  // ProfilerStep#4 of the second window is step 104.
+  WireString span_name(StringId id) {
+    const std::string_view name = trace_.text(id);
+    constexpr std::string_view kStep = "ProfilerStep#";
+    if (window_ == 0 || !name.starts_with(kStep)) return text(id);
+    return file_.text(std::string(kStep) + std::to_string(number_of(name.substr(kStep.size())) + 100 * window_));
+  }
   WireString text(StringId id) { return id.empty() ? 0 : file_.text(trace_.text(id)); }
 
   // "train.py(52): hook" to "train.py:52:hook"; frames of other shapes (built-ins, modules) are no Python frames.
@@ -144,7 +171,7 @@ class Capturer {
     op.start_ns = at(row.start_ns);
     op.end_ns = at(row.end_ns);
     op.thread_id = tid;
-    op.name = text(row.name);
+    op.name = span_name(row.name);
     op.scope = WireOpScope::kUser;
     op.stack = stack_of(frame);
     file_.add(op);
@@ -156,7 +183,7 @@ class Capturer {
     call.end_ns = at(row.end_ns);
     call.thread_id = tid;
     call.name = text(row.name);
-    call.correlation = static_cast<std::uint32_t>(row.correlation.value_or(0));
+    call.correlation = correlation(row.correlation);
     call.stack = stack_of(frame);
     file_.add(call);
   }
@@ -184,7 +211,7 @@ class Capturer {
     event.stream = number_of(trace_.text(trace_.streams.key[row.stream]));
     event.name = text(row.name);
     event.kind = static_cast<WireGpuKind>(row.kind);
-    event.correlation = static_cast<std::uint32_t>(row.correlation.value_or(0));
+    event.correlation = correlation(row.correlation);
     event.graph_id = row.graph_id;
     event.bytes = row.bytes;
     event.grid_x = row.grid_x;
@@ -202,10 +229,11 @@ class Capturer {
   const TimeNs base_ = 1'702'944'000'000'000'000;
   MadeCapture file_;
   std::vector<Event> events_;
+  int window_ = 0;
 };
 
 }  // namespace
 
-CaptureOfTrace capture_of_trace(const Trace& trace) { return Capturer(trace).run(); }
+CaptureOfTrace capture_of_trace(const Trace& trace, int windows) { return Capturer(trace).run(windows); }
 
 }  // namespace stepscope

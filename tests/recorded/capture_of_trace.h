@@ -15,6 +15,7 @@ struct CaptureOfTrace {
   std::string bytes;  // of the file
   std::size_t event_count = 0;
 };
-[[nodiscard]] CaptureOfTrace capture_of_trace(const Trace& trace);
+// With `windows` > 1 the run is captured so many times, 10 s and 100 steps apart, as `--every 100` does it.
+[[nodiscard]] CaptureOfTrace capture_of_trace(const Trace& trace, int windows = 1);
 
 }  // namespace stepscope
