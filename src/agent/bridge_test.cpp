@@ -13,6 +13,7 @@
 #include "agent/capture_test_support.h"
 #include "agent/fake_cupti_test_support.h"
 #include "agent/gpu.h"
+#include "agent/keep.h"
 #include "agent/remarks.h"
 #include "agent/session_gpu.h"
 #include "capture/agent_link.h"
@@ -225,6 +226,7 @@ class SessionGpuTest : public BridgeTest {
  protected:
   void attach_fake() {
     auto* const gpu = new Gpu(FakeCupti::table(), AgentOptions{});
+    keep_forever(gpu);  // a callback may still be in it when it is replaced
     replace_gpu(gpu);
     ASSERT_TRUE(gpu->attach());
   }
