@@ -16,9 +16,9 @@ namespace stepscope::agent {
 struct AgentState {
   std::mutex arming;  // one arm() at a time
   bool options_read = false;
-  bool is_wanted = false;  // the environment asks for a capture
-  bool is_active = false;
-  bool has_spoken = false;  // the line on stderr
+  bool is_wanted = false;              // the environment asks for a capture
+  std::atomic<bool> is_active{false};  // the worker looks at it too
+  bool has_spoken = false;             // the line on stderr
   AgentOptions options;
 
   std::mutex window;  // opening and closing

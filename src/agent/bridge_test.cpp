@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -266,12 +267,16 @@ TEST_F(SessionGpuTest, ASessionGetsTheRecordsOfItsTimeAndNothingStaysOn) {
 }
 
 TEST_F(SessionGpuTest, LaunchesUnderWayAtTheStopAreWaitedFor) {
+  std::atomic<std::uint32_t> slow{0};
+  std::atomic<int> flushes_since{0};
+  cupti.on_flush = [&] {  // in place before the worker runs, which is who flushes
+    if (slow == 0 || ++flushes_since != 3) return;
+    cupti.enabled.insert(CuptiKind::kConcurrentKernel);
+    cupti.kernel(slow, 10, 20);
+  };
   attach_fake();
   ASSERT_EQ(start(), bridge::GpuAnswer::kStarted) << reason;
-  const std::uint32_t slow = cupti.call(FakeCupti::kLaunch);
-  cupti.on_flush = [&] {
-    if (cupti.flush_count == 3) cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(slow, 10, 20);
-  };
+  slow = cupti.call(FakeCupti::kLaunch);
   const Taken taken = stop_session();
   EXPECT_EQ(taken.work.size(), 1U);
   EXPECT_EQ(taken.dropped_count, 0U);
