@@ -5,6 +5,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "wire/cell_type.h"
 #include "wire/chunk.h"
 #include "wire/record_encoder.h"
 #include "wire/table.h"
@@ -16,21 +17,6 @@ namespace {
 // 25 columns of 10 bytes a cell at worst: half of what a chunk may hold.
 constexpr std::uint32_t kMostRows = 32768;
 constexpr std::size_t kMostText = std::size_t{15} << 20;
-
-template <class T>
-constexpr wire::CellType type_of() {
-  if constexpr (std::is_same_v<T, MaybeInt>) {
-    return wire::CellType::kMaybeInteger;
-  } else if constexpr (std::is_same_v<T, StringId>) {
-    return wire::CellType::kString;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return wire::CellType::kReal;
-  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
-    return wire::CellType::kInteger;
-  } else {
-    return wire::CellType::kRow;
-  }
-}
 
 class CaptureWriter {
  public:
@@ -202,7 +188,7 @@ class CaptureWriter {
   }
   template <class T>
   void put_column(std::string_view name, const std::vector<T>& cells, std::size_t first, std::uint32_t count) {
-    tables_.begin_column(name, type_of<T>());
+    tables_.begin_column(name, wire::cell_type_of<T>());
     for (std::size_t i = first; i < first + count; ++i) put_cell(cells[i]);
     tables_.end_column();
   }

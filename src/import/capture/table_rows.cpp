@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "wire/cell_type.h"
 #include "wire/trace_tables.h"
 
 namespace stepscope::capture_format {
@@ -43,21 +44,6 @@ bool is_sound_row(const Fragment& all, const Table& rows, typename Table::Id at)
     if (rows.collective[at].has_value() && rows.collective[at].value >= all.collectives.size()) return false;
   }
   return true;
-}
-
-template <class T>
-constexpr wire::CellType type_of() {
-  if constexpr (std::is_same_v<T, MaybeInt>) {
-    return wire::CellType::kMaybeInteger;
-  } else if constexpr (std::is_same_v<T, StringId>) {
-    return wire::CellType::kString;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return wire::CellType::kReal;
-  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
-    return wire::CellType::kInteger;
-  } else {
-    return wire::CellType::kRow;
-  }
 }
 
 std::optional<NoteKind> note_kind_of(std::string_view name) {
@@ -121,7 +107,7 @@ bool TableRows::append(const wire::TableReader& reader, Table Fragment::*member)
     using Cell = typename std::remove_reference_t<decltype(cells)>::value_type;
     cells.resize(before + reader.rows());
     if (doc.starts_with(wire::kLinkedColumn)) return;
-    if (auto found = reader.column(name, type_of<Cell>())) fill(*found, cells, before, is_sound);
+    if (auto found = reader.column(name, wire::cell_type_of<Cell>())) fill(*found, cells, before, is_sound);
   });
   for (std::size_t i = before; is_sound && i < rows.size(); ++i) {
     is_sound = is_sound_row(fragment_, rows, typename Table::Id(i));
