@@ -21,14 +21,14 @@ constexpr std::array<Command, 9> kCommands = {{
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
-    {"convert", "a trace as another file: PyTorch's Chrome trace JSON", run_convert},
+    {"convert", "a trace or capture as another file: Chrome trace JSON, or a capture", run_convert},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a training step uses, from numbers or a trace", run_mfu},
 }};
 
 std::string program_help() {
   std::string text =
-      "Stepscope reads a PyTorch profiler trace, or records a program, and says where the\nGPU step time goes.\n\n"
+      "Stepscope reads a PyTorch profiler trace, or records a program, and says where\nthe GPU step time goes.\n\n"
       "Usage: stepscope COMMAND FILE... [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) text += fmt::format("  {:<8} {}\n", command.name, command.help);
   text +=
