@@ -33,7 +33,10 @@ std::string_view note_kind_name(NoteKind kind) {
                                                                           "ended_early",
                                                                           "records_dropped",
                                                                           "unmatched_records",
-                                                                          "unknown_record"};
+                                                                          "unknown_record",
+                                                                          "bad_size",
+                                                                          "history_cut",
+                                                                          "unknown_key"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -45,8 +45,11 @@ enum class NoteKind : std::uint8_t {
   kRecordsDropped,      // the recorder had no room for them (rings, memory or disk cap, CUPTI's buffers)
   kUnmatchedRecords,    // the recorder's own count of launches and GPU records that found no partner
   kUnknownRecord,       // records of a newer version's kinds, skipped
+  kBadSize,             // a size that cannot be: negative, or over what 64 bits of address can hold
+  kHistoryCut,          // older entries of a memory history fell out of its ring
+  kUnknownKey,          // keys of a newer version, skipped
 };
-inline constexpr std::size_t kNoteKindCount = static_cast<std::size_t>(NoteKind::kUnknownRecord) + 1;
+inline constexpr std::size_t kNoteKindCount = static_cast<std::size_t>(NoteKind::kUnknownKey) + 1;
 
 [[nodiscard]] std::string_view note_kind_name(NoteKind kind);
 [[nodiscard]] std::string_view note_severity_name(NoteSeverity severity);
