@@ -83,8 +83,8 @@ STEPSCOPE_TABLE(SnapshotStacks, SnapshotStackId, STEPSCOPE_SNAPSHOT_STACK_COLUMN
   COLUMN(std::int64_t, number, "CUDA ordinal: the place of its list in device_traces")             \
   COLUMN(IdRange<SnapshotEntryId>, entries, "its entries, in the order of the file: oldest first") \
   COLUMN(IdRange<SnapshotSegmentId>, segments, "its segments, by address")                         \
-  COLUMN(bool, is_history_cut,                                                                     \
-         "older entries fell out of the ring (entries == trace_alloc_max_entries, or overflow flag)")
+  COLUMN(std::uint8_t, is_history_cut,                                                             \
+         "1: older entries fell out of the ring (entries == trace_alloc_max_entries, or overflow flag)")
 STEPSCOPE_TABLE(SnapshotDevices, SnapshotDeviceId, STEPSCOPE_SNAPSHOT_DEVICE_COLUMNS);
 
 // What the allocator did: grouped by device, each device's in the order of the file.
@@ -103,18 +103,18 @@ STEPSCOPE_TABLE(SnapshotDevices, SnapshotDeviceId, STEPSCOPE_SNAPSHOT_DEVICE_COL
 STEPSCOPE_TABLE(SnapshotEntries, SnapshotEntryId, STEPSCOPE_SNAPSHOT_ENTRY_COLUMNS);
 
 // What the allocator held when the snapshot was written: grouped by device, by address.
-#define STEPSCOPE_SNAPSHOT_SEGMENT_COLUMNS(COLUMN)                                    \
-  COLUMN(SnapshotDeviceId, device, "always set")                                      \
-  COLUMN(std::uint64_t, address, "start")                                             \
-  COLUMN(std::int64_t, total_bytes, "taken from the device")                          \
-  COLUMN(std::int64_t, allocated_bytes, "of it in live blocks, rounded")              \
-  COLUMN(std::int64_t, active_bytes, "allocated, and blocks whose free is pending")   \
-  COLUMN(MaybeInt, requested_bytes, "missing in old files")                           \
-  COLUMN(SnapshotStreamId, stream, "empty if absent")                                 \
-  COLUMN(SnapshotPoolId, pool, "empty if absent")                                     \
-  COLUMN(bool, is_small, "segment_type small")                                        \
-  COLUMN(bool, is_expandable, "one contiguous mapped range of an expandable segment") \
-  COLUMN(SnapshotStackId, stack, "empty if no frames were recorded")                  \
+#define STEPSCOPE_SNAPSHOT_SEGMENT_COLUMNS(COLUMN)                                               \
+  COLUMN(SnapshotDeviceId, device, "always set")                                                 \
+  COLUMN(std::uint64_t, address, "start")                                                        \
+  COLUMN(std::int64_t, total_bytes, "taken from the device")                                     \
+  COLUMN(std::int64_t, allocated_bytes, "of it in live blocks, rounded")                         \
+  COLUMN(std::int64_t, active_bytes, "allocated, and blocks whose free is pending")              \
+  COLUMN(MaybeInt, requested_bytes, "missing in old files")                                      \
+  COLUMN(SnapshotStreamId, stream, "empty if absent")                                            \
+  COLUMN(SnapshotPoolId, pool, "empty if absent")                                                \
+  COLUMN(std::uint8_t, is_small, "1: segment_type small")                                        \
+  COLUMN(std::uint8_t, is_expandable, "1: one contiguous mapped range of an expandable segment") \
+  COLUMN(SnapshotStackId, stack, "empty if no frames were recorded")                             \
   COLUMN(IdRange<SnapshotBlockId>, blocks, "in the order of addresses, without holes")
 STEPSCOPE_TABLE(SnapshotSegments, SnapshotSegmentId, STEPSCOPE_SNAPSHOT_SEGMENT_COLUMNS);
 
@@ -129,7 +129,7 @@ STEPSCOPE_TABLE(SnapshotBlocks, SnapshotBlockId, STEPSCOPE_SNAPSHOT_BLOCK_COLUMN
 // external_annotations: begin and end of spans (Optimizer.step, record_function, user marks), in order of time.
 #define STEPSCOPE_SNAPSHOT_ANNOTATION_COLUMNS(COLUMN)             \
   COLUMN(StringId, name, "as written")                            \
-  COLUMN(bool, is_start, "stage START; else END")                 \
+  COLUMN(std::uint8_t, is_start, "1: stage START; else END")      \
   COLUMN(std::int64_t, device_number, "as written; -1 if absent") \
   COLUMN(MaybeInt, time_us, "us since 1970; missing if absent")
 STEPSCOPE_TABLE(SnapshotAnnotations, SnapshotAnnotationId, STEPSCOPE_SNAPSHOT_ANNOTATION_COLUMNS);
