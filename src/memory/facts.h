@@ -45,23 +45,31 @@ enum class CategorySource : std::uint8_t { kNone, kRecorded, kAddressMap, kInfer
   COLUMN(std::int64_t, requested_bytes, "as asked for")                                                              \
   COLUMN(std::int64_t, size_bytes, "rounded; from the segments where the block is live there, else by the settings") \
   COLUMN(SnapshotEntryId, alloc_entry, "empty: older than the history")                                              \
-  COLUMN(SnapshotEntryId, free_requested_entry, "empty: not requested")                                              \
+  COLUMN(SnapshotEntryId, free_requested_entry, "empty: not requested within the history")                           \
   COLUMN(SnapshotEntryId, free_completed_entry, "empty: still held at the end")                                      \
   COLUMN(SnapshotStackId, stack, "of the allocation; empty: older than the history and freed, or no frames")         \
   COLUMN(SnapshotStreamId, stream, "empty if absent")                                                                \
   COLUMN(SnapshotPoolId, pool, "empty if absent")                                                                    \
   COLUMN(SnapshotAnnotationId, span, "START of the innermost annotation open at the allocation; empty: none")        \
   COLUMN(MemoryCategory, category, "see category_source")                                                            \
-  COLUMN(CategorySource, category_source, "kNone: kUnknown")
+  COLUMN(CategorySource, category_source, "kNone: kUnknown")                                                         \
+  COLUMN(std::uint8_t, is_free_pending_at_start, "1: its free was requested before the history: active, not allocated")
 STEPSCOPE_TABLE(Allocations, AllocationId, STEPSCOPE_ALLOCATION_COLUMNS);
 
-// The free memory that an allocator holds, at the end or at an oom.
+// Free memory that an allocator holds from the device, in pieces.
 struct Fragmentation {
-  std::int64_t free_bytes = 0;          // reserved and in no active block
+  std::int64_t free_bytes = 0;          // in no active block
   std::int64_t largest_free_bytes = 0;  // one piece
   std::int64_t free_piece_count = 0;
-  std::int64_t in_private_pools_bytes = 0;  // of free_bytes, what only its own pool (CUDA graphs) may use
-  std::int64_t on_other_streams_bytes = 0;  // of free_bytes, in pieces of streams other than the asking one's
+};
+
+// Every free byte of the device is in exactly one of `usable` and the four that follow, the first that applies.
+struct OomFragmentation {
+  Fragmentation usable;                           // pieces that the request could be served from, were one large enough
+  std::int64_t in_other_private_pools_bytes = 0;  // only for the CUDA graph that owns the pool
+  std::int64_t in_default_pool_bytes = 0;         // in the default pool, while the request is a private pool's
+  std::int64_t on_other_streams_bytes = 0;        // a stream never takes another's pieces
+  std::int64_t in_other_size_class_bytes = 0;     // requests up to 1 MiB and larger ones are served apart
 };
 
 struct OomFacts {
@@ -69,9 +77,10 @@ struct OomFacts {
   std::int64_t request_bytes = 0;  // rounded
   MaybeInt device_free_bytes;
   std::int64_t reserved_bytes = 0, allocated_bytes = 0;  // at that moment
-  // Free pieces of the pool that the request would be served from; missing where the moment is not the snapshot's.
-  std::optional<Fragmentation> fragmentation;
-  bool is_fragmentation = false;  // enough was free in all, in no piece large enough
+  // Missing where memory moved between the oom and the snapshot: the free pieces of that moment are not known.
+  std::optional<OomFragmentation> fragmentation;
+  // What is usable and what the device had left would have been enough, in one piece.
+  bool is_fragmentation = false;
 };
 
 struct DeviceMemoryFacts {
@@ -79,19 +88,28 @@ struct DeviceMemoryFacts {
   bool has_history = false;  // entries that move memory; else only end_bytes are known
   std::array<LevelFacts, kMemoryLevelKindCount> levels{};
   IdRange<AllocationId> allocations;
-  Fragmentation fragmentation;                              // at the end, over all pools and streams
-  std::vector<OomFacts> ooms;                               // in order
+  Fragmentation fragmentation;                   // at the end, over all pools and streams
+  std::int64_t free_in_private_pools_bytes = 0;  // of fragmentation.free_bytes, what only a CUDA graph may use
+  std::vector<OomFacts> ooms;                    // in order
   std::int64_t cuda_malloc_count = 0, cuda_free_count = 0;  // segment_alloc and segment_map; _free and _unmap
   // Entries whose effect contradicts what was known (a second alloc at a live address, a free of nothing that was or is
   // live): the recording lost something, so levels may be wrong by this much.
   std::int64_t contradiction_count = 0;
+  std::int64_t older_count = 0;  // allocations older than the history; their bytes are levels[...].start_bytes
+  // Nothing is older than the history and it lost nothing, so the peaks are those of the process: what
+  // torch.cuda.max_memory_allocated() gave, unless it was reset. Else a higher peak may lie before the history.
+  bool is_whole_life = false;
+  // Allocations whose block may have been larger than size_bytes says: an allocator gives out a whole block where the
+  // rest is too small to split off, and the recording does not tell which block these had. See docs/memory.md.
+  std::int64_t estimated_size_count = 0;
 };
 
 // Boundaries of steps from annotations (ProfilerStep#, Optimizer.step#, the caller's name): moments of the device's
-// entries. Step k is [moments[k], moments[k + 1]).
+// entries. Step k is [moments[k], moments[k + 1]): moments has one more than there are steps, or is empty.
 struct MemorySteps {
-  std::string name;  // annotation that marks them; empty: no steps known
+  std::string name;  // annotation that marks them, without its number; empty: no steps known
   std::vector<std::size_t> moments;
+  std::vector<std::int64_t> numbers;        // as the annotation says ("ProfilerStep#12"), else counted from 0
   std::vector<std::int64_t> peak_bytes;     // of the allocated level in each step
   std::vector<SnapshotEntryId> peak_entry;  // empty: at the step's begin
 };
@@ -113,6 +131,12 @@ struct MemoryFactsOptions {
 [[nodiscard]] std::vector<std::int64_t> compute_level(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                       SnapshotDeviceId device, MemoryLevelKind kind);
 
+// The moment at which an entry has just been done; 0 for the empty entry (a peak that is the level at the start).
+[[nodiscard]] inline std::size_t moment_after(const MemorySnapshot& snapshot, SnapshotDeviceId device,
+                                              SnapshotEntryId entry) {
+  return entry.has_value() ? entry.value - snapshot.devices.entries[device].begin + 1 : 0;
+}
+
 // Live (allocated until the free completes) at a moment of the device; see the top.
 [[nodiscard]] std::vector<AllocationId> find_live(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                   SnapshotDeviceId device, std::size_t moment);
@@ -120,7 +144,7 @@ struct MemoryFactsOptions {
 enum class LiveGrouping : std::uint8_t { kLine, kStack, kCategory, kSpan, kModule, kDevice, kStream, kPool };
 
 struct LiveGroup {
-  std::string name;  // "train.py:41 forward", or one of the sentences below
+  std::string name;  // "train.py:41 forward", or one of the phrases below
   std::int64_t bytes = 0;
   std::int64_t count = 0;
 };
@@ -137,14 +161,27 @@ inline constexpr std::string_view kOlderThanHistory = "older than the history";
 // "file.py:41 function", file as written.
 [[nodiscard]] std::string describe_frame(const MemorySnapshot& snapshot, SnapshotFrameId frame);
 
+// What differs at the peak of the highest step from an ordinary one: live bytes by group at its peak, less those at the
+// peak of the step whose peak is the median.
+struct StepComparison {
+  std::size_t peak_step = 0, ordinary_step = 0;     // into MemorySteps
+  std::int64_t peak_bytes = 0, ordinary_bytes = 0;  // allocated level
+  std::vector<LiveGroup> differences;               // bytes and count signed, largest gain first, without zeros
+};
+// Empty where fewer than two steps are known.
+[[nodiscard]] std::optional<StepComparison> compare_steps(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                                          SnapshotDeviceId device, LiveGrouping by);
+
 // What grew between two moments: allocated after `before` and still live at `after`, grouped.
 [[nodiscard]] std::vector<LiveGroup> find_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                  SnapshotDeviceId device, std::size_t before, std::size_t after,
                                                  LiveGrouping by);
 
+// Requested bytes times the time held within the history, most first; empty where the entries have no times (before
+// torch 2.1).
 struct ByteTimeGroup {
   std::string name;
-  double byte_seconds = 0;  // requested bytes times the time held within the history
+  double byte_seconds = 0;
   std::int64_t bytes = 0, count = 0;
 };
 [[nodiscard]] std::vector<ByteTimeGroup> group_byte_time(const MemorySnapshot& snapshot, const MemoryFacts& facts,
