@@ -170,7 +170,10 @@ bool activate(AgentState& agent) {
     disarm();
     return false;
   }
-  agent.worker.store(worker);
+  {
+    const std::lock_guard lock(agent.forking);
+    agent.worker.store(worker);
+  }
   agent.is_active = true;
   end_at_exit();
   listen_between_windows(agent);
@@ -199,7 +202,11 @@ void finish() noexcept try {
   }
   tell_libraries();
   (void)close_window(-1);
-  Worker* const worker = agent.worker.exchange(nullptr);
+  Worker* worker = nullptr;
+  {
+    const std::lock_guard lock(agent.forking);
+    worker = agent.worker.exchange(nullptr);
+  }
   if (worker != nullptr) {
     if (worker->finish(kFinishLimitNs)) {
       delete worker;

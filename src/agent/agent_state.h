@@ -29,6 +29,7 @@ struct AgentState {
   std::atomic<bool> session_has_gpu{false};  // a session of the program; changed under `window`: none is open then
 
   std::atomic<bool> is_disarmed{false};
+  std::mutex forking;                    // one fork() at a time; `worker` neither comes nor goes meanwhile
   std::atomic<Worker*> worker{nullptr};  // never destroyed while its thread may run
 };
 

@@ -47,10 +47,12 @@ Worker::Worker(WorkerSetup setup) : setup_(std::move(setup)) {
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_cond_init(&bell_, &attributes);
   pthread_cond_init(&done_, &attributes);
+  pthread_cond_init(&rests_, &attributes);
   pthread_condattr_destroy(&attributes);
 }
 
 Worker::~Worker() {
+  pthread_cond_destroy(&rests_);
   pthread_cond_destroy(&done_);
   pthread_cond_destroy(&bell_);
   pthread_mutex_destroy(&mutex_);
@@ -76,7 +78,8 @@ void* Worker::enter(void* worker) noexcept {
     self.setup_.disarm();
   }
   const Lock lock(self.mutex_);
-  self.is_done_ = true;
+  self.is_done_ = self.is_resting_ = true;
+  pthread_cond_broadcast(&self.rests_);
   pthread_cond_broadcast(&self.done_);
   return nullptr;
 }
@@ -90,6 +93,8 @@ void Worker::wait(DurationNs limit_ns) {
   const Lock lock(mutex_);
   const timespec until = at(monotonic_ns() + limit_ns);
   is_asleep_ = limit_ns < 0;
+  is_resting_ = true;
+  pthread_cond_broadcast(&rests_);
   while (!bell_rang_) {
     if (limit_ns < 0) {
       pthread_cond_wait(&bell_, &mutex_);
@@ -97,13 +102,24 @@ void Worker::wait(DurationNs limit_ns) {
       break;
     }
   }
-  bell_rang_ = is_asleep_ = false;
+  bell_rang_ = is_asleep_ = is_resting_ = false;
 }
 
 bool Worker::is_asleep() const noexcept {
   const Lock lock(mutex_);
   return is_asleep_ && !bell_rang_;
 }
+
+bool Worker::hold(DurationNs limit_ns) noexcept {
+  pthread_mutex_lock(&mutex_);
+  const timespec until = at(monotonic_ns() + limit_ns);
+  while (!is_resting_) {
+    if (pthread_cond_timedwait(&rests_, &mutex_, &until) != 0) return is_resting_;
+  }
+  return true;
+}
+
+void Worker::release() noexcept { pthread_mutex_unlock(&mutex_); }
 
 void Worker::window_opened() noexcept {
   if (setup_.samples_stacks) sampler_.set_on(true);

@@ -1,0 +1,94 @@
+// The worker around a fork; what it writes is tested through the agent (agent_test.cpp, bridge_test.cpp).
+#include "agent/worker.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "agent/remarks.h"
+#include "capture/event_ring.h"
+
+namespace stepscope::agent {
+namespace {
+
+constexpr DurationNs kMinute = 60'000'000'000;
+
+// Creating the file is the longest thing a worker does; here it lasts until the test says so.
+class HeldWorkerTest : public testing::Test {
+ protected:
+  void SetUp() override { drop_events(); }
+  void TearDown() override {
+    may_go_on = true;
+    hook_events_on.store(false);
+    EXPECT_TRUE(worker.finish(kMinute));
+    drop_events();
+    reset_remarks();
+  }
+  static void drop_events() {
+    drain_events([](const RingThread&, std::span<const HookEvent>) {});
+  }
+  void begin_work() {
+    ASSERT_TRUE(worker.start());
+    hook_events_on.store(true);
+    emit_event(HookEvent{});
+    worker.window_opened();
+    while (!is_busy) usleep(100);
+  }
+
+  std::atomic<bool> is_busy{false};
+  std::atomic<bool> may_go_on{false};
+  Worker worker{{.create_file = [this]() -> Result<std::unique_ptr<CaptureFile>> {
+                   is_busy = true;
+                   while (!may_go_on) usleep(100);
+                   is_busy = false;
+                   return Error{ErrorCode::kIo, "no file in this test", {}, {}};
+                 },
+                 .describe = {},
+                 .describe_devices = {},
+                 .disarm = [] {}}};
+};
+
+TEST_F(HeldWorkerTest, AForkWaitsForAWorkerThatIsInTheMiddleOfSomething) {
+  begin_work();
+  may_go_on = true;
+  ASSERT_TRUE(worker.hold(kMinute));
+  EXPECT_FALSE(is_busy);
+  worker.release();
+}
+
+TEST_F(HeldWorkerTest, AForkDoesNotWaitForADiskThatHangs) {
+  begin_work();
+  EXPECT_FALSE(worker.hold(1'000'000));
+  worker.release();
+  EXPECT_TRUE(is_busy);
+}
+
+TEST_F(HeldWorkerTest, AWorkerThatHasJustBeenStartedIsWaitedForToo) {
+  for (int round = 0; round < 100; ++round) {
+    Worker fresh{{.create_file = {}, .describe = {}, .describe_devices = {}, .disarm = [] {}}};
+    ASSERT_TRUE(fresh.start());
+    ASSERT_TRUE(fresh.hold(kMinute)) << round;
+    fresh.release();
+    ASSERT_TRUE(fresh.finish(kMinute));
+    EXPECT_TRUE(fresh.hold(0)) << "one that has ended is in nobody's way";
+    fresh.release();
+  }
+}
+
+TEST_F(HeldWorkerTest, NothingIsWrittenBetweenHoldAndRelease) {
+  ASSERT_TRUE(worker.start());
+  ASSERT_TRUE(worker.hold(kMinute));
+  hook_events_on.store(true);
+  emit_event(HookEvent{});
+  std::thread opener([&] { worker.window_opened(); });
+  usleep(5'000);
+  EXPECT_FALSE(is_busy);
+  worker.release();
+  opener.join();
+  while (!is_busy) usleep(100);
+}
+
+}  // namespace
+}  // namespace stepscope::agent
