@@ -15,7 +15,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
-ROOM = re.compile(r"^stepscope_room\((\w+)\s+DEPENDS\s*([\w\s]*?)(?:\s*PUBLIC\s+([\w.\s]*?))?(?:\s*LIBRARIES[^)]*)?\)", re.M)
+ROOM = re.compile(r"^\s*stepscope_(?:room|python_module)\((\w+)\s+DEPENDS\s*([\w\s]*?)(?:\s*PUBLIC\s+([\w.\s]*?))?(?:\s*LIBRARIES[^)]*)?\)", re.M)
 CUDA = re.compile(r"^(cuda|cupti|nvtx|nvml)", re.I)
 # The file that lists the members of a room; a member is one file stem or one folder.
 LISTS = {"import": "importers", "rules": "rules", "cli": "commands"}

@@ -236,6 +236,20 @@ void append_json_string(std::string_view text, std::string& into) {
   into += '"';
 }
 
+void append_valid_utf8(std::string_view text, std::string& into) {
+  std::size_t whole = 0;  // begin of what is not yet appended
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = decode(text, at);
+    if (character.is_broken) {
+      into.append(text.substr(whole, at - whole));
+      into += "\xEF\xBF\xBD";
+      whole = at + character.size;
+    }
+    at += character.size;
+  }
+  into.append(text.substr(whole));
+}
+
 bool is_plain_json_text(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = decode(text, at);

@@ -17,6 +17,8 @@ namespace stepscope {
 
 // Appends `text` as a JSON string, with its quotes.
 void append_json_string(std::string_view text, std::string& into);
+// Appends `text` with each broken piece of UTF-8 as one U+FFFD, otherwise as it is.
+void append_valid_utf8(std::string_view text, std::string& into);
 // The text can stand between quotes as it is.
 [[nodiscard]] bool is_plain_json_text(std::string_view text);
 // The text is one JSON value (by RFC 8259, at most 64 levels deep) and has none of the characters above that would have

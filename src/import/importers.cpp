@@ -26,6 +26,27 @@ constexpr std::array kImporters = {
 // Enough for every importer to know its format.
 constexpr std::size_t kPrefixBytes = 16 << 10;
 
+// A source that ends in an error when the reader has been told to stop, so that no importer need know.
+class StoppableSource : public ByteSource {
+ public:
+  StoppableSource(std::unique_ptr<ByteSource> inner, std::function<bool()> is_stopped)
+      : inner_(std::move(inner)), is_stopped_(std::move(is_stopped)) {}
+
+  Result<std::size_t> read(char* into, std::size_t size) override {
+    if (is_stopped_()) return Error{ErrorCode::kIo, "reading was stopped", ""};
+    return inner_->read(into, size);
+  }
+  [[nodiscard]] std::uint64_t stored_bytes_read() const override { return inner_->stored_bytes_read(); }
+  [[nodiscard]] std::optional<std::uint64_t> stored_bytes_total() const override {
+    return inner_->stored_bytes_total();
+  }
+  void add_notes(Notes& notes) const override { inner_->add_notes(notes); }
+
+ private:
+  std::unique_ptr<ByteSource> inner_;
+  std::function<bool()> is_stopped_;
+};
+
 // No text: the file has none, or its compressed stream is damaged from the start.
 Error nothing_there(const ByteSource& source, const std::string& name) {
   Notes notes;
@@ -42,6 +63,7 @@ Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOption
   const unsigned threads = options.threads == 0 ? available_threads() : options.threads;
   Result<std::unique_ptr<ByteSource>> opened = open_bytes(path, threads > 1);
   if (!opened) return opened.error();
+  if (options.is_stopped) *opened = std::make_unique<StoppableSource>(std::move(*opened), options.is_stopped);
   const std::string name = path == "-" ? "standard input" : path;
 
   std::string prefix(kPrefixBytes, '\0');

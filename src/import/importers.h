@@ -19,7 +19,10 @@ struct ReadOptions {
   unsigned threads = 0;  // 0: as many as the process may use. The result does not depend on it.
   // Called from the calling thread, now and then, with bytes of the file as stored (compressed); the total is
   // missing for pipes.
-  std::function<void(std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total)> progress;
+  std::function<void(std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total)> progress{};
+  // Asked from the calling thread before each piece of the file is read: true ends the reading. What comes back is then
+  // worth nothing (an Error, or what was read so far).
+  std::function<bool()> is_stopped{};
 };
 
 // Reads `path`, or standard input if it is "-". A file may hold several documents, each of which becomes a

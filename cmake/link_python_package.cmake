@@ -1,0 +1,10 @@
+# Links the package's files (FROM), the program (BIN) and the agent's folder (LIB) into the build tree's package (INTO).
+file(GLOB_RECURSE files RELATIVE ${FROM} ${FROM}/*.py ${FROM}/*.pyi ${FROM}/py.typed)
+foreach(file ${files})
+  get_filename_component(folder ${INTO}/${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  file(CREATE_LINK ${FROM}/${file} ${INTO}/${file} SYMBOLIC)
+endforeach()
+file(MAKE_DIRECTORY ${INTO}/bin ${INTO}/lib)
+file(CREATE_LINK ${BIN} ${INTO}/bin/stepscope SYMBOLIC)
+file(CREATE_LINK ${LIB} ${INTO}/lib/stepscope SYMBOLIC)

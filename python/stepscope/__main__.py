@@ -1,0 +1,5 @@
+"""`python -m stepscope` is the command `stepscope`."""
+
+from ._program import main
+
+main()

@@ -1,0 +1,290 @@
+"""Traces, their reports and tables.
+
+Times are integer nanoseconds, sizes bytes, ratios 0 to 1; what a file does not say is None or null, never 0. The
+definitions behind the numbers: docs/glossary.md and docs/formats/report.md of the project.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, overload
+
+from . import _core
+
+PathLike = str | os.PathLike[str]
+By = Literal["name", "shape", "stack", "module"]
+
+
+class Table:
+    """Columns that pandas, polars, pyarrow and DuckDB take as they are, without a copy.
+
+    >>> pandas.DataFrame.from_arrow(table); polars.DataFrame(table); pyarrow.table(table)   # doctest: +SKIP
+    >>> duckdb.sql("select name, count(*) from table group by name")                        # doctest: +SKIP
+
+    Text columns are dictionary-encoded where they come from a trace. `columns` maps each name to its unit and meaning.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: _core.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Name of each column, with its unit and when it is null."""
+        return dict(zip(self._table.column_names, self._table.column_docs))
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame; needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table; needs pyarrow."""
+        import pyarrow  # type: ignore[import-untyped,unused-ignore]
+
+        return pyarrow.table(self)
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame; needs polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def __repr__(self) -> str:
+        return f"<stepscope.Table: {len(self)} rows of {', '.join(self._table.column_names)}>"
+
+
+class Report:
+    """The answer as data, as text and, in a notebook, as a page.
+
+    `report["verdict"]` and every other key are those of docs/formats/report.md; `print(report)` is what the command
+    prints; `report.text(width=120)` the same for a wider place.
+    """
+
+    def __init__(self, document: str, text_of: Any) -> None:
+        self.data: dict[str, Any] = json.loads(document)
+        self._text_of = text_of
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def keys(self) -> Iterator[str]:
+        return iter(self.data)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence or two: what costs most, and what fixing it would bring."""
+        return str(self.data.get("verdict", ""))
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """Named causes, the costliest first."""
+        return list(self.data.get("findings") or [])
+
+    def text(self, width: int = 80, colour: bool = False) -> str:
+        return str(self._text_of(width, colour))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<stepscope.Report: {self.verdict or self.data.get('status')}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(str(finding.get('severity', '')))}</td>"
+            f"<td>{html.escape(str(finding.get('title', '')))}</td>"
+            f"<td>{html.escape(str(finding.get('gain') or ''))}</td></tr>"
+            for finding in self.findings
+        )
+        table = f"<table><tr><th></th><th>finding</th><th>fixing it</th></tr>{rows}</table>" if rows else ""
+        return (
+            f"<p><b>{html.escape(self.verdict)}</b></p>{table}"
+            f"<details><summary>report</summary><pre>{html.escape(self.text(100))}</pre></details>"
+        )
+
+
+class Trace:
+    """One recording: what one process (one rank) did. Made by `load`; immutable, so threads may share it.
+
+    Pickling keeps the path and reads the file again, so a trace may be handed to another process that sees the file.
+    """
+
+    def __init__(self, recording: _core.Recording, path: str, index: int, threads: int) -> None:
+        self._recording = recording
+        self._origin = (path, index, threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_one, self._origin
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """source, producer, rank, world_size, host_name, base_ns (of the clock, since 1970), event_count, ..."""
+        return self._recording.info
+
+    @property
+    def rank(self) -> int | None:
+        rank = self.info["rank"]
+        return None if rank is None else int(rank)
+
+    def report(
+        self,
+        *,
+        steps: str = "",
+        whole_file: bool = False,
+        device: int | None = None,
+        peak_flops: float | None = None,
+        top: int = 5,
+    ) -> Report:
+        """Where the step time goes and what to do.
+
+        `steps`: name of the span that is one step (found where it is empty); `whole_file`: account for everything, not
+        for the steps alone; `device`: CUDA ordinal; `peak_flops`: FLOP/s of one GPU, dense, for MFU; `top`: rows of the
+        tables, 0 for none.
+        """
+        request = _core.Request(steps, whole_file, device, peak_flops, top)
+        recording = self._recording
+        return Report(
+            recording.report_json(request), lambda width, colour: recording.report_text(request, width, colour)
+        )
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """Named causes, the costliest first: id, severity, title, saving_ns, evidence, advice, gain."""
+        return self.report(top=0).findings
+
+    @property
+    def steps(self) -> Table:
+        """One row a complete step."""
+        return Table(self._recording.steps(_core.Request()))
+
+    def kernels(self) -> Table:
+        """One row a kernel, copy or set that ran."""
+        return Table(self._recording.kernels(_core.Request()))
+
+    def gaps(self) -> Table:
+        """One row a gap in which a device was idle, with its cause."""
+        return Table(self._recording.gaps(_core.Request()))
+
+    def ops(self, by: By = "name", stack_depth: int = 5) -> Table:
+        """key_averages: one row an operator's name, input shape, stack or module; times in ns."""
+        return Table(self._recording.ops(by, stack_depth))
+
+    def ops_text(
+        self, by: By = "name", sort: str = "", limit: int | None = 30, width: int = 160, stack_depth: int = 5
+    ) -> str:
+        """The same as a table in text, as torch prints it; `sort` takes torch's names (self_device_time_total, ...)."""
+        return self._recording.ops_text(by, stack_depth, sort, limit, width, False)
+
+    def table(self, name: str) -> Table:
+        """A table of the trace as it was read: one of `table_names`."""
+        return Table(self._recording.table(name))
+
+    @property
+    def table_names(self) -> list[str]:
+        return self._recording.table_names()
+
+    def __repr__(self) -> str:
+        info = self.info
+        rank = "" if info["rank"] is None else f", rank {info['rank']}"
+        return f"<stepscope.Trace: {info['source']}{rank}, {info['event_count']} events>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+
+class Run(Sequence[Trace]):
+    """Several recordings, most often the ranks of one run, in the order of the files."""
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self.traces = list(traces)
+
+    @overload
+    def __getitem__(self, index: int) -> Trace: ...
+    @overload
+    def __getitem__(self, index: slice) -> Run: ...
+    def __getitem__(self, index: int | slice) -> Trace | Run:
+        return Run(self.traces[index]) if isinstance(index, slice) else self.traces[index]
+
+    def __len__(self) -> int:
+        return len(self.traces)
+
+    def report(self, *, steps: str = "", top: int = 0) -> Report:
+        """One row a recording, the worst first, and what all of them together show (stragglers)."""
+        request = _core.Request(steps, False, None, None, top)
+        recordings = [trace._recording for trace in self.traces]
+        return Report(
+            _core.report_json(recordings, request),
+            lambda width, colour: _core.report_text(recordings, request, width, colour),
+        )
+
+    def __repr__(self) -> str:
+        return f"<stepscope.Run: {len(self)} recordings>"
+
+
+class _Progress:
+    """A bar of tqdm for a file that takes a while; nothing where tqdm is missing."""
+
+    def __init__(self, path: str) -> None:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+
+        self._bar: Any = tqdm(unit="B", unit_scale=True, desc=os.path.basename(path), leave=False, delay=1.0)
+
+    def __call__(self, bytes_read: int, bytes_total: int | None) -> None:
+        self._bar.total = bytes_total
+        self._bar.update(bytes_read - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
+    bar = None
+    if progress:
+        try:
+            bar = _Progress(path)
+        except ImportError:
+            pass
+    try:
+        return _core.read(path, threads, bar)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _load_one(path: str, index: int, threads: int) -> Trace:
+    return Trace(_core.read(path, threads)[index], path, index, threads)
+
+
+@overload
+def load(path: PathLike, *, threads: int = 0, progress: bool = True) -> Trace: ...  # type: ignore[overload-overlap]
+@overload
+def load(path: Sequence[PathLike], *, threads: int = 0, progress: bool = True) -> Run: ...
+def load(path: PathLike | Sequence[PathLike], *, threads: int = 0, progress: bool = True) -> Trace | Run:
+    """Reads recordings of any format that Stepscope knows, plain or gzip, whatever the file is called.
+
+    One path gives the file's trace (the first, where it holds several); a list gives a `Run` with every recording of
+    every file. `threads`: 0 for as many as the process may use. `progress`: show a bar where tqdm is installed.
+
+    Raises FileNotFoundError, PermissionError or OSError as opening a file does, and TraceError (a ValueError with
+    `file` and `offset`) where nothing in it can be used. Damage that costs single events raises nothing: the report
+    counts it.
+    """
+    if isinstance(path, (str, os.PathLike)):
+        where = os.fspath(path)
+        return Trace(_read(where, threads, progress)[0], where, 0, threads)
+    traces = []
+    for each in path:
+        where = os.fspath(each)
+        for index, recording in enumerate(_read(where, threads, progress)):
+            traces.append(Trace(recording, where, index, threads))
+    return Run(traces)

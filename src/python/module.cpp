@@ -1,0 +1,253 @@
+// stepscope._core: the library for Python. Thin: what is worth testing without Python stands in other rooms.
+//
+// Every call that reads or computes lets other threads of Python run meanwhile; Ctrl-C ends reading (it is looked for
+// before each piece of the file). Objects are immutable, so threads may share them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <thread>
+
+#include "import/importers.h"
+#include "python/errors.h"
+#include "python/recording.h"
+#include "report/json.h"
+#include "report/ops_table.h"
+#include "report/terminal.h"
+
+namespace nb = nanobind;
+
+namespace stepscope::python {
+namespace {
+
+using Progress = std::optional<nb::callable>;
+
+// Runs with the lock of Python: asks for signals and tells the progress. True: stop.
+bool look_around(const Progress& progress, std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) return true;
+  if (!progress || bytes_read == 0) return false;
+  try {
+    (*progress)(bytes_read, bytes_total);
+  } catch (nb::python_error& error) {
+    error.restore();
+    return true;
+  }
+  return false;
+}
+
+std::vector<std::shared_ptr<Recording>> read(const std::string& path, unsigned threads, const Progress& progress) {
+  ReadOptions options;
+  options.threads = threads;
+  bool is_stopped = false;  // an exception of Python is set
+  options.is_stopped = [&] { return is_stopped = is_stopped || look_around({}, 0, {}); };
+  options.progress = [&](std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
+    is_stopped = is_stopped || look_around(progress, bytes_read, bytes_total);
+  };
+  std::optional<Result<std::vector<Trace>>> traces;
+  {
+    const nb::gil_scoped_release others_run;
+    traces.emplace(read_traces(path, options));
+  }
+  if (is_stopped) throw nb::python_error();
+  if (!*traces) raise(traces->error());
+  std::vector<std::shared_ptr<Recording>> recordings;
+  for (Trace& trace : **traces) recordings.push_back(std::make_shared<Recording>(std::move(trace)));
+  return recordings;
+}
+
+Style plain_style(std::size_t width, bool colour) {
+  Style style;
+  style.width = width;
+  style.colour = colour;
+  return style;
+}
+
+// Arrow's interface: the consumer calls __arrow_c_stream__ and owns the stream from then on.
+nb::capsule stream_of(const TablePointer& table) {
+  auto* const stream = new ArrowArrayStream;
+  export_stream(table, stream);
+  return {stream, "arrow_array_stream", [](void* pointer) noexcept {
+            auto* const left = static_cast<ArrowArrayStream*>(pointer);
+            if (left->release != nullptr) left->release(left);
+            delete left;
+          }};
+}
+
+struct Table {
+  TablePointer table;
+};
+
+Table table_named(const Recording& recording, std::string_view name) {
+  std::optional<Result<TablePointer>> found;
+  {
+    const nb::gil_scoped_release others_run;
+    found.emplace(recording.arrow().table(name));
+  }
+  if (!*found) {
+    PyErr_SetString(PyExc_KeyError, found->error().message.c_str());
+    throw nb::python_error();
+  }
+  return {**found};
+}
+
+std::optional<GroupBy> group_named(std::string_view by) {
+  if (by == "name") return GroupBy::kName;
+  if (by == "shape") return GroupBy::kShape;
+  if (by == "stack") return GroupBy::kStack;
+  if (by == "module") return GroupBy::kModule;
+  return std::nullopt;
+}
+
+AveragesOptions averages_options(std::string_view by, std::size_t stack_depth) {
+  AveragesOptions options;
+  const auto group = group_named(by);
+  if (!group) throw nb::value_error("by: one of name, shape, stack, module");
+  options.group_by = *group;
+  options.stack_depth = stack_depth;
+  return options;
+}
+
+std::string ops_text(const Recording& recording, std::string_view by, std::size_t stack_depth, std::string_view sort,
+                     std::optional<std::size_t> limit, std::size_t width, bool as_json) {
+  const AveragesOptions options = averages_options(by, stack_depth);
+  const Averages averages = compute_averages(recording.trace(), options);
+  OpsTable table{averages, {}, options.group_by, std::string(sort)};
+  if (sort.empty()) {
+    for (std::size_t i = 0; i < averages.rows.size(); ++i) table.rows.push_back(i);
+  } else {
+    const auto sorted = sorted_rows(averages, sort);
+    if (!sorted) throw nb::value_error(("no column '" + std::string(sort) + "' to sort by").c_str());
+    table.rows = *sorted;
+  }
+  if (limit && table.rows.size() > *limit) table.rows.resize(*limit);
+  return as_json ? write_ops_json(table) : write_ops_text(table, plain_style(width, false));
+}
+
+nb::dict info_of(const Recording& recording) {
+  const TraceInfo& info = recording.trace().info;
+  nb::dict all;
+  all["source"] = info.source;
+  all["producer"] = info.producer;
+  all["rank"] = info.rank;
+  all["world_size"] = info.world_size;
+  all["host_name"] = info.host_name;
+  all["base_ns"] = info.base_ns;
+  all["event_count"] = info.event_count;
+  all["text_bytes"] = info.text_bytes;
+  all["torch_version"] = info.torch_version;
+  all["python_version"] = info.python_version;
+  all["command_line"] = info.command_line;
+  return all;
+}
+
+void bind_request(nb::module_& m) {
+  nb::class_<Request>(m, "Request", "What is asked beyond the file.")
+      .def(
+          "__init__",
+          [](Request* self, const std::string& steps, bool whole_file, std::optional<std::int64_t> device,
+             std::optional<double> peak_flops, std::size_t top) {
+            new (self) Request{steps, whole_file, device, peak_flops, top};
+          },
+          nb::arg("steps") = "", nb::arg("whole_file") = false, nb::arg("device") = nb::none(),
+          nb::arg("peak_flops") = nb::none(), nb::arg("top") = 5);
+}
+
+void bind_table(nb::module_& m) {
+  nb::class_<Table>(m, "Table", "Columns for pandas, polars, pyarrow, DuckDB: nothing is copied.")
+      .def(
+          "__arrow_c_stream__", [](const Table& self, const nb::object&) { return stream_of(self.table); },
+          nb::arg("requested_schema") = nb::none())
+      .def_prop_ro("column_names",
+                   [](const Table& self) {
+                     std::vector<std::string> names;
+                     for (const ArrowColumn& column : self.table->columns) names.push_back(column.name);
+                     return names;
+                   })
+      .def_prop_ro("column_docs",
+                   [](const Table& self) {
+                     std::vector<std::string> docs;
+                     for (const ArrowColumn& column : self.table->columns) docs.push_back(column.doc);
+                     return docs;
+                   })
+      .def("__len__", [](const Table& self) { return self.table->row_count(); });
+}
+
+void bind_recording(nb::module_& m) {
+  const auto free = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Recording>(m, "Recording", "One recording: a trace and what follows from it.")
+      .def_prop_ro("info", info_of)
+      .def(
+          "report_json", [](const Recording& self, const Request& request) { return write_json(self.report(request)); },
+          nb::arg("request"), free)
+      .def(
+          "report_text",
+          [](const Recording& self, const Request& request, std::size_t width, bool colour) {
+            return write_terminal(self.report(request), plain_style(width, colour));
+          },
+          nb::arg("request"), nb::arg("width") = 80, nb::arg("colour") = false, free)
+      .def("table", table_named, nb::arg("name"))
+      .def_static("table_names",
+                  [] {
+                    std::vector<std::string> names;
+                    for (const std::string_view name : ArrowTrace::names()) names.emplace_back(name);
+                    return names;
+                  })
+      .def(
+          "steps",
+          [](const Recording& self, const Request& request) {
+            return Table{steps_table(self.trace(), *self.facts(request))};
+          },
+          nb::arg("request"), free)
+      .def(
+          "kernels",
+          [](const Recording& self, const Request& request) {
+            return Table{kernels_table(self.trace(), *self.facts(request))};
+          },
+          nb::arg("request"), free)
+      .def(
+          "gaps",
+          [](const Recording& self, const Request& request) {
+            return Table{gaps_table(self.trace(), *self.facts(request))};
+          },
+          nb::arg("request"), free)
+      .def(
+          "ops",
+          [](const Recording& self, std::string_view by, std::size_t stack_depth) {
+            return Table{averages_table(self.trace(), averages_options(by, stack_depth))};
+          },
+          nb::arg("by") = "name", nb::arg("stack_depth") = 5)
+      .def("ops_text", ops_text, nb::arg("by"), nb::arg("stack_depth"), nb::arg("sort"), nb::arg("limit").none(),
+           nb::arg("width"), nb::arg("as_json"));
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled part of stepscope; use the package.";
+  m.attr("__version__") = kStepscopeVersion;
+  add_error_class(m);
+  bind_request(m);
+  bind_table(m);
+  bind_recording(m);
+  m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress").none() = nb::none(),
+        "All recordings of a file; gzip and format are found from the content.");
+  m.def(
+      "report_json",
+      [](const std::vector<std::shared_ptr<Recording>>& all, const Request& request) {
+        return write_json(report_together({all.begin(), all.end()}, request));
+      },
+      nb::arg("recordings"), nb::arg("request"), nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "report_text",
+      [](const std::vector<std::shared_ptr<Recording>>& all, const Request& request, std::size_t width, bool colour) {
+        return write_terminal(report_together({all.begin(), all.end()}, request), plain_style(width, colour));
+      },
+      nb::arg("recordings"), nb::arg("request"), nb::arg("width") = 80, nb::arg("colour") = false,
+      nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace stepscope::python

@@ -1,0 +1,66 @@
+// The same straight list as the command `report`: facts, findings, verdict, report.
+#include "python/recording.h"
+
+#include <fmt/format.h>
+
+#include "rules/rules.h"
+
+namespace stepscope::python {
+namespace {
+
+FactOptions fact_options(const Request& request) {
+  FactOptions options;
+  options.steps.span_name = request.steps_name;
+  options.whole_file_window = request.whole_file_window;
+  options.device_number = request.device;
+  options.peak_flops_per_s = request.peak_flops_per_s;
+  return options;
+}
+
+std::string key_of(const Request& request) {
+  return fmt::format("{}\n{}\n{}\n{}", request.steps_name, request.whole_file_window, request.device.value_or(-1),
+                     request.peak_flops_per_s.value_or(-1));
+}
+
+}  // namespace
+
+std::shared_ptr<const Facts> Recording::facts(const Request& request) const {
+  const std::lock_guard lock(guard_);
+  const std::string key = key_of(request);
+  if (facts_ == nullptr || facts_key_ != key) {
+    facts_ = std::make_shared<const Facts>(compute_facts(*trace_, fact_options(request)));
+    facts_key_ = key;
+  }
+  return facts_;
+}
+
+Report Recording::report(const Request& request) const {
+  const std::shared_ptr<const Facts> known = facts(request);
+  const RuleInput input{*trace_, *known};
+  std::vector<Finding> findings = find_all(input);
+  const std::string verdict = write_verdict(input, findings);
+  ReportOptions options;
+  options.asked = {request.steps_name, request.whole_file_window, request.device, trace_->info.rank};
+  options.top_count = request.top;
+  return build_report(*trace_, *known, std::move(findings), verdict, options);
+}
+
+RankReports report_together(const std::vector<RecordingPointer>& recordings, const Request& request) {
+  std::vector<Report> reports;
+  std::vector<std::shared_ptr<const Facts>> facts;
+  std::vector<RuleInput> inputs;
+  for (const RecordingPointer& recording : recordings) {
+    reports.push_back(recording->report(request));
+    facts.push_back(recording->facts(request));
+    inputs.push_back({recording->trace(), *facts.back()});
+  }
+  std::optional<JointFindings> joint;
+  if (are_ranks_of_one_run(reports)) {
+    joint.emplace();
+    joint->findings = find_over_ranks(inputs);
+    joint->verdict = write_ranks_verdict(inputs, joint->findings);
+  }
+  return join_reports(std::move(reports), {}, std::move(joint));
+}
+
+}  // namespace stepscope::python
