@@ -79,7 +79,8 @@ struct OomFacts {
   std::int64_t reserved_bytes = 0, allocated_bytes = 0;  // at that moment
   // Missing where memory moved between the oom and the snapshot: the free pieces of that moment are not known.
   std::optional<OomFragmentation> fragmentation;
-  // What is usable and what the device had left would have been enough, in one piece.
+  // The usable pieces together would have served the request, none alone. What the device had left does not count: a
+  // cap (set_per_process_memory_fraction) may forbid it.
   bool is_fragmentation = false;
 };
 
@@ -150,8 +151,12 @@ struct LiveGroup {
 };
 inline constexpr std::string_view kNoFramesRecorded = "no frames recorded";
 inline constexpr std::string_view kOlderThanHistory = "older than the history";
+inline constexpr std::string_view kOutsideSpans = "outside spans";
+inline constexpr std::string_view kOutsideModules = "outside modules";
+inline constexpr std::string_view kNoStreamRecorded = "no stream recorded";
+inline constexpr std::string_view kNoPoolRecorded = "no pool recorded";
 
-// Requested bytes by group, most first, ties by name.
+// Requested bytes by group, most first, ties by name. A stack's name is its frames, outermost first, joined by ";".
 [[nodiscard]] std::vector<LiveGroup> group_live(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                 std::span<const AllocationId> live, LiveGrouping by);
 

@@ -1,0 +1,169 @@
+// Names are made once for each distinct stack, not for each allocation: a training run has hundreds of stacks and
+// hundreds of thousands of allocations.
+#include "memory/grouping.h"
+
+#include <algorithm>
+
+#include "memory/levels.h"
+#include "memory/module_names.h"
+
+namespace stepscope {
+namespace {
+
+std::string join_stack(const MemorySnapshot& snapshot, SnapshotStackId stack) {
+  std::string text;
+  const std::span<const SnapshotFrameId> frames = snapshot.frames_of(stack);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    if (!text.empty()) text += ';';
+    text += describe_frame(snapshot, *frame);
+  }
+  return text;
+}
+
+std::string name_stream(const MemorySnapshot& snapshot, SnapshotStreamId stream) {
+  if (!stream.has_value()) return std::string(kNoStreamRecorded);
+  return "stream " + std::to_string(snapshot.streams[stream]);
+}
+
+std::string name_pool(const MemorySnapshot& snapshot, SnapshotPoolId pool) {
+  if (!pool.has_value()) return std::string(kNoPoolRecorded);
+  const auto& [first, second] = snapshot.pools[pool];
+  if (first == 0 && second == 0) return "default pool";
+  return "private pool (" + std::to_string(first) + ", " + std::to_string(second) + ")";
+}
+
+}  // namespace
+
+AllocationGroups::AllocationGroups(const MemorySnapshot& snapshot, const MemoryFacts& facts, LiveGrouping by)
+    : snapshot_(snapshot), facts_(facts), by_(by) {
+  if (by != LiveGrouping::kLine && by != LiveGrouping::kStack && by != LiveGrouping::kModule) return;
+  origins_ = find_frame_origins(snapshot);
+  group_of_stack_.assign(snapshot.stacks.size(), kUnknownGroup);
+}
+
+std::uint32_t AllocationGroups::find(AllocationId allocation) {
+  switch (by_) {
+    case LiveGrouping::kLine:
+    case LiveGrouping::kStack:
+      return group_of_stack(allocation);
+    case LiveGrouping::kModule:
+      return group_of_module(allocation);
+    default:
+      return group_named(name_plainly(allocation));
+  }
+}
+
+std::uint32_t AllocationGroups::group_named(std::string name) {
+  const auto [found, is_new] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+  if (is_new) names_.push_back(std::move(name));
+  return found->second;
+}
+
+std::uint32_t AllocationGroups::group_of_stack(AllocationId allocation) {
+  const SnapshotStackId stack = facts_.allocations.stack[allocation];
+  if (!stack.has_value()) return group_named(name_without_stack(allocation));
+  std::uint32_t& group = group_of_stack_[stack.value];
+  if (group == kUnknownGroup) group = group_named(name_stack(stack));
+  return group;
+}
+
+std::uint32_t AllocationGroups::group_of_module(AllocationId allocation) {
+  const SnapshotEntryId made = facts_.allocations.alloc_entry[allocation];
+  const SnapshotStackId forward = made.has_value() ? snapshot_.entries.forward_stack[made] : SnapshotStackId{};
+  const SnapshotStackId stack = forward.has_value() ? forward : facts_.allocations.stack[allocation];
+  if (!stack.has_value()) return group_named(name_without_stack(allocation));
+  std::uint32_t& group = group_of_stack_[stack.value];
+  if (group == kUnknownGroup) group = group_named(name_stack(stack));
+  return group;
+}
+
+std::string AllocationGroups::name_stack(SnapshotStackId stack) const {
+  switch (by_) {
+    case LiveGrouping::kStack:
+      return join_stack(snapshot_, stack);
+    case LiveGrouping::kModule:
+      return name_module(snapshot_, origins_, stack);
+    default:
+      return describe_frame(snapshot_, find_user_frame(snapshot_, origins_, stack));
+  }
+}
+
+// A block older than the history has a stack only if it is live at the end and its recorder was on: without any stack
+// in the file it was off.
+std::string AllocationGroups::name_without_stack(AllocationId allocation) const {
+  const Allocations& allocations = facts_.allocations;
+  const bool is_older = !allocations.alloc_entry[allocation].has_value();
+  const bool is_in_segments = !allocations.free_completed_entry[allocation].has_value();
+  const bool has_no_stacks = snapshot_.stacks.empty();
+  const bool is_unknown = is_older && !(is_in_segments && has_no_stacks);
+  return std::string(is_unknown ? kOlderThanHistory : kNoFramesRecorded);
+}
+
+std::string AllocationGroups::name_plainly(AllocationId allocation) const {
+  const Allocations& allocations = facts_.allocations;
+  switch (by_) {
+    case LiveGrouping::kCategory:
+      return std::string(memory_category_name(allocations.category[allocation]));
+    case LiveGrouping::kSpan: {
+      const SnapshotAnnotationId span = allocations.span[allocation];
+      if (span.has_value()) return std::string(snapshot_.text(snapshot_.annotations.name[span]));
+      return std::string(allocations.alloc_entry[allocation].has_value() ? kOutsideSpans : kOlderThanHistory);
+    }
+    case LiveGrouping::kStream:
+      return name_stream(snapshot_, allocations.stream[allocation]);
+    case LiveGrouping::kPool:
+      return name_pool(snapshot_, allocations.pool[allocation]);
+    default:
+      return name_device(allocation);
+  }
+}
+
+std::string AllocationGroups::name_device(AllocationId allocation) const {
+  for (const DeviceMemoryFacts& device : facts_.devices.raw()) {
+    if (allocation.value < device.allocations.begin || allocation.value >= device.allocations.end) continue;
+    return "cuda:" + std::to_string(snapshot_.devices.number[device.device]);
+  }
+  return "unknown";
+}
+
+namespace {
+
+std::vector<LiveGroup> sort_groups(std::vector<LiveGroup> groups) {
+  std::sort(groups.begin(), groups.end(), [](const LiveGroup& a, const LiveGroup& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  return groups;
+}
+
+}  // namespace
+
+std::vector<LiveGroup> group_live(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                  std::span<const AllocationId> live, LiveGrouping by) {
+  AllocationGroups groups(snapshot, facts, by);
+  std::vector<LiveGroup> sums;
+  for (const AllocationId allocation : live) {
+    const std::uint32_t group = groups.find(allocation);
+    if (group >= sums.size()) sums.push_back({groups.name(group), 0, 0});
+    sums[group].bytes = add_wrapping(sums[group].bytes, facts.allocations.requested_bytes[allocation]);
+    ++sums[group].count;
+  }
+  return sort_groups(std::move(sums));
+}
+
+std::vector<LiveGroup> find_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts, SnapshotDeviceId device,
+                                   std::size_t before, std::size_t after, LiveGrouping by) {
+  const std::size_t first_entry = snapshot.devices.entries[device].begin + before;
+  std::vector<AllocationId> grown = find_live(snapshot, facts, device, after);
+  std::erase_if(grown, [&](AllocationId row) {
+    const SnapshotEntryId made = facts.allocations.alloc_entry[row];
+    return !made.has_value() || made.value < first_entry;
+  });
+  return group_live(snapshot, facts, grown, by);
+}
+
+std::vector<LiveGroup> group_never_freed(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                         SnapshotDeviceId device, LiveGrouping by) {
+  return find_growth(snapshot, facts, device, 0, snapshot.devices.entries[device].size(), by);
+}
+
+}  // namespace stepscope
