@@ -255,10 +255,10 @@ class _Layout:
         return columns
 
     def _flops_unit(self) -> tuple[float, str]:
-        most = max((row.flops for row in self._all), default=0)
-        if most <= 0:
+        least = min((row.flops for row in self._all if row.flops > 0), default=0)  # as torch: no row below one unit
+        if least <= 0:
             return 1.0, _FLOPS_UNITS[0]
-        power = max(0, min(int(math.log10(most) / 3), len(_FLOPS_UNITS) - 1))
+        power = max(0, min(int(math.log10(least) / 3), len(_FLOPS_UNITS) - 1))
         return 10.0 ** (3 * power), _FLOPS_UNITS[power]
 
     def _cells(self, row: EventAverage) -> list[str]:
