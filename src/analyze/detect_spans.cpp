@@ -1,7 +1,12 @@
 // Steps from spans that repeat, where nothing names a step (findings.md section 4).
 //
 // The count of `Optimizer.step#...` is the number of steps (else the commonest count of a span name, at least 2), and
-// the earliest name with that count begins a step. Spans of the communication library are left out: a step has many.
+// the earliest name with that count begins a step. Spans of the communication library are left out (a step has many),
+// and those of compilers. Where a compiled JAX function runs again and again, its runs begin the steps.
+//
+// Several optimizers of one class step under one name. Where something else of the optimizer's stands between the steps
+// (zero_grad, another class), a run of one name is one step: zero zero step step is a cycle. Without such a mark, or
+// where both alternate as for a single optimizer (zero step zero step), they cannot be told apart.
 //
 // Loops without spans of their own still carry PyTorch's `Optimizer.step#` and `Optimizer.zero_grad#`. These stand at a
 // step's end, so there a step is taken to run from the end of one cycle of them to the end of the next, and the first
@@ -13,6 +18,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analyze/program_spans.h"
 #include "analyze/sort_runs.h"
 #include "analyze/step_marks.h"
 
@@ -30,11 +36,45 @@ struct RepeatedName {
   bool is_optimizer_step = false;
 };
 
+// The thread's spans with each run of one optimizer name, nothing else of the optimizer's between, taken as one: its
+// last span. Unchanged where one run is all that would be left of a name.
+std::vector<SpanId> fold_optimizers(const Trace& trace, ThreadId main) {
+  const IdRange<SpanId> all = trace.spans_of_thread[main];
+  std::vector<SpanId> folded;
+  struct Runs {
+    std::size_t count = 0;
+    bool is_folded = false;
+  };
+  std::unordered_map<StringId, Runs> runs;
+  std::size_t last = 0;  // place of the last optimizer span in `folded`, from 1
+  for (const SpanId span : all.ids()) {
+    const StringId name = trace.spans.name[span];
+    if (!trace.text(name).starts_with(kOptimizerPrefix)) {
+      folded.push_back(span);
+      continue;
+    }
+    if (last != 0 && trace.spans.name[folded[last - 1]] == name) {
+      runs[name].is_folded = true;
+      folded.erase(folded.begin() + static_cast<std::ptrdiff_t>(last) - 1);
+    } else {
+      ++runs[name].count;
+    }
+    folded.push_back(span);
+    last = folded.size();
+  }
+  const bool is_too_few = std::any_of(runs.begin(), runs.end(),
+                                      [](const auto& each) { return each.second.is_folded && each.second.count < 2; });
+  if (!is_too_few) return folded;
+  std::vector<SpanId> plain;
+  for (const SpanId span : all.ids()) plain.push_back(span);
+  return plain;
+}
+
 // By first appearance.
-std::vector<RepeatedName> count_names(const Trace& trace, ThreadId main) {
+std::vector<RepeatedName> count_names(const Trace& trace, const std::vector<SpanId>& spans) {
   std::vector<RepeatedName> names;
   std::unordered_map<StringId, std::size_t> index;
-  for (const SpanId span : trace.spans_of_thread[main].ids()) {
+  for (const SpanId span : spans) {
     const StringId name = trace.spans.name[span];
     const auto [at, is_new] = index.try_emplace(name, names.size());
     if (is_new) {
@@ -45,7 +85,8 @@ std::vector<RepeatedName> count_names(const Trace& trace, ThreadId main) {
   }
   std::erase_if(names, [&](const RepeatedName& each) {
     const std::string_view text = trace.text(each.name);
-    return each.count < 2 || text.starts_with(kCommunicationPrefix) || profiler_step_number(text);
+    return each.count < 2 || text.starts_with(kCommunicationPrefix) || is_compiler_span(text) ||
+           profiler_step_number(text);
   });
   return names;
 }
@@ -82,13 +123,18 @@ std::int64_t least_launches(const std::vector<TimeNs>& times, const std::vector<
 }
 
 // The spans of the cycle's names, in order of start.
+struct CycleSpan {
+  StringId name;
+  Interval host;
+};
 struct Cycle {
   StringId first_name;
   bool optimizer_only = true;
-  std::vector<SpanId> spans;
+  std::vector<CycleSpan> spans;
 };
 
-Cycle collect_cycle(const Trace& trace, ThreadId main, const std::vector<RepeatedName>& names, std::size_t count) {
+Cycle collect_cycle(const Trace& trace, const std::vector<SpanId>& spans, const std::vector<RepeatedName>& names,
+                    std::size_t count) {
   Cycle cycle;
   std::unordered_map<StringId, bool> belongs;
   for (const RepeatedName& each : names) {
@@ -97,19 +143,19 @@ Cycle collect_cycle(const Trace& trace, ThreadId main, const std::vector<Repeate
     belongs[each.name] = true;
     cycle.optimizer_only = cycle.optimizer_only && each.is_optimizer;
   }
-  for (const SpanId span : trace.spans_of_thread[main].ids()) {
-    if (belongs.contains(trace.spans.name[span])) cycle.spans.push_back(span);
+  for (const SpanId span : spans) {
+    if (!belongs.contains(trace.spans.name[span])) continue;
+    cycle.spans.push_back({trace.spans.name[span], {trace.spans.start_ns[span], trace.spans.end_ns[span]}});
   }
   return cycle;
 }
 
 // Ends of the optimizer's cycles: the end of the last span before the first name comes again.
-std::vector<Interval> pieces_between_ends(const Trace& trace, const Cycle& cycle, const std::vector<TimeNs>& launches,
-                                          TimeNs first_event) {
+std::vector<Interval> pieces_between_ends(const Cycle& cycle, const std::vector<TimeNs>& launches, TimeNs first_event) {
   std::vector<TimeNs> ends;
-  for (const SpanId span : cycle.spans) {
-    if (trace.spans.name[span] == cycle.first_name || ends.empty()) ends.push_back(trace.spans.end_ns[span]);
-    ends.back() = std::max(ends.back(), trace.spans.end_ns[span]);
+  for (const CycleSpan& span : cycle.spans) {
+    if (span.name == cycle.first_name || ends.empty()) ends.push_back(span.host.end_ns);
+    ends.back() = std::max(ends.back(), span.host.end_ns);
   }
   std::vector<Interval> pieces;
   for (std::size_t i = 0; i + 1 < ends.size(); ++i) pieces.push_back({ends[i], ends[i + 1]});
@@ -147,13 +193,13 @@ std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, c
   std::vector<TimeNs> starts;
   TimeNs last_end = std::numeric_limits<TimeNs>::min();
   DurationNs longest_tail = 0;
-  for (const SpanId span : cycle.spans) {
-    const TimeNs start = trace.spans.start_ns[span];
-    if (trace.spans.name[span] == cycle.first_name) {
+  for (const CycleSpan& span : cycle.spans) {
+    const TimeNs start = span.host.start_ns;
+    if (span.name == cycle.first_name) {
       if (!starts.empty()) longest_tail = std::max(longest_tail, start - last_end);
       starts.push_back(start);
     }
-    last_end = std::max(last_end, trace.spans.end_ns[span]);
+    last_end = std::max(last_end, span.host.end_ns);
   }
   std::vector<Interval> pieces;
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) pieces.push_back({starts[i], starts[i + 1]});
@@ -177,13 +223,23 @@ TimeNs first_host_event(const Trace& trace, ThreadId main) {
 }  // namespace
 
 std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main) {
-  const std::vector<RepeatedName> names = count_names(trace, main);
-  const std::size_t count = find_step_count(names);
-  if (count < 2) return std::nullopt;
-  const Cycle cycle = collect_cycle(trace, main, names, count);
+  Cycle cycle;
+  const ProgramRuns program = find_program_runs(trace, main);
+  std::size_t count = program.runs.size();
+  if (count > 0) {
+    cycle.first_name = program.name;
+    cycle.optimizer_only = false;
+    for (const Interval& run : program.runs) cycle.spans.push_back({program.name, run});
+  } else {
+    const std::vector<SpanId> spans = fold_optimizers(trace, main);
+    const std::vector<RepeatedName> names = count_names(trace, spans);
+    count = find_step_count(names);
+    if (count < 2) return std::nullopt;
+    cycle = collect_cycle(trace, spans, names, count);
+  }
   const std::vector<TimeNs> launches = launch_times(trace);
   const std::vector<Interval> pieces = cycle.optimizer_only
-                                           ? pieces_between_ends(trace, cycle, launches, first_host_event(trace, main))
+                                           ? pieces_between_ends(cycle, launches, first_host_event(trace, main))
                                            : pieces_between_starts(trace, main, cycle, launches);
   StepMarks found;
   found.source = StepSource::kDetectedSpans;

@@ -37,6 +37,9 @@ struct StepMarks {
 // Sections 4 of findings.md; see detect_spans.cpp and detect_kernels.cpp. `main` is where steps would run.
 [[nodiscard]] std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main);
 [[nodiscard]] std::optional<StepMarks> detect_steps_by_kernels(const Trace& trace, ThreadId main);
+// Replays of the graph that does most work; missing when there is none, or when the marks that are `known` (nullptr:
+// none) hold half of its replays or more.
+[[nodiscard]] std::optional<StepMarks> detect_steps_by_graph(const Trace& trace, ThreadId main, const StepMarks* known);
 
 // The thread that launches most work and does not run autograd's backward; empty without host events.
 [[nodiscard]] ThreadId find_launching_thread(const Trace& trace);

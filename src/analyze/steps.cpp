@@ -1,7 +1,8 @@
 // The sources in order of trust, then the accounts over the steps found.
 //
 // A name that the user gave is never replaced by a guess: if no span has it, the steps are unknown and the detail says
-// so. Detection comes last and is labelled as such.
+// so. Detection comes last and is labelled as such, but for one case: marks of the warm-up before a graph
+// (detect_graph.cpp).
 #include "analyze/steps.h"
 
 #include <algorithm>
@@ -18,12 +19,13 @@ namespace {
 
 std::optional<StepMarks> find_marks(const Trace& trace, const StepOptions& options) {
   if (!options.span_name.empty()) return find_named_steps(trace, options.span_name);
-  if (auto found = find_profiler_steps(trace)) return found;
-  if (auto found = find_numbered_steps(trace)) return found;
-  const ThreadId main = find_launching_thread(trace);
+  std::optional<StepMarks> found = find_profiler_steps(trace);
+  if (!found) found = find_numbered_steps(trace);
+  const ThreadId main = found ? found->thread : find_launching_thread(trace);
   if (!main.has_value()) return std::nullopt;
-  if (auto found = detect_steps_by_spans(trace, main)) return found;
-  return detect_steps_by_kernels(trace, main);
+  if (!found) found = detect_steps_by_spans(trace, main);
+  if (auto by_graph = detect_steps_by_graph(trace, main, found ? &*found : nullptr)) return by_graph;
+  return found ? std::move(found) : detect_steps_by_kernels(trace, main);
 }
 
 void summarize(Steps& steps) {

@@ -220,6 +220,160 @@ TEST(Steps, OptimizerSpansAloneEndSteps) {
   EXPECT_EQ(gpu_intervals(steps), (std::vector<Interval>{{0, 140'000}, {140'000, 280'000}, {280'000, 420'000}}));
 }
 
+TEST(Steps, OptimizersOfOneClassStepTogether) {
+  const std::string_view where = R"(
+    where
+      L = cudaLaunchKernel
+      z = Optimizer.zero_grad#Adam.zero_grad
+      s = Optimizer.step#Adam.step
+  )";
+  const Trace together = trace_from_text(std::string(R"(
+    span         [z][z]     [s][s]    [z][z]     [s][s]     [z][z]    [s][s]
+    op        [b]      [mm ]      [b]       [mm ]      [b]       [mm]
+    call               [L]                  [L]                  [L])") +
+                                         std::string(where));
+  Steps steps = steps_of(together);
+  EXPECT_EQ(steps.source, StepSource::kDetectedSpans);
+  EXPECT_EQ(gpu_intervals(steps), (std::vector<Interval>{{0, 200'000}, {200'000, 410'000}, {410'000, 620'000}}));
+  // One optimizer, or two in turn: each step is one.
+  const Trace in_turn = trace_from_text(std::string(R"(
+    span      [z]     [s] [z]     [s] [z]     [s]
+    call         [L]         [L]         [L])") +
+                                        std::string(where));
+  steps = steps_of(in_turn);
+  EXPECT_EQ(gpu_intervals(steps), (std::vector<Interval>{{0, 110'000}, {110'000, 230'000}, {230'000, 350'000}}));
+  // Nothing else of the optimizer's between them.
+  const Trace bare = trace_from_text(std::string(R"(
+    span              [s]         [s]         [s]
+    call         [L]         [L]         [L])") +
+                                     std::string(where));
+  EXPECT_EQ(steps_of(bare).steps.size(), 3U);
+}
+
+TEST(Steps, PassesOfACompilerAreNoSteps) {
+  const std::string_view where = R"(
+    where
+      L = cudaLaunchKernel
+      p1 = TSL:XlaPass:#name=dce,module=jit_step,program_id=3#
+      p2 = TSL:XlaPass:#name=fusion,module=jit_step,program_id=3#
+      d = compile_inner (dynamo_timed)
+      th = TSL:Thunk:#hlo_op=fusion.3#
+  )";
+  const Trace compiled = trace_from_text(std::string(R"(
+    span      [p1][p2][d ][th] [p1][p2][d ][th]
+    call            [L]            [L]         [L])") +
+                                         std::string(where));
+  EXPECT_EQ(steps_of(compiled).source, StepSource::kNone);
+  // A span of the user's that looks a little like one still is a step.
+  const Trace named = trace_from_text(R"(
+    span      [a     ][a     ]
+    call            [L]     [L]
+    where
+      L = cudaLaunchKernel
+      a = epoch 1: #3
+  )");
+  EXPECT_EQ(steps_of(named).steps.size(), 2U);
+}
+
+TEST(Steps, RunsOfTheCompiledFunctionThatDoesTheWorkAreSteps) {
+  const Trace trace = trace_from_text(R"(
+    span      [p1][p1] [init][step====]  [log][step====]  [log][step====]  [log]
+    span               [in ] [step===]        [step===]        [step===]
+    call                      [L1]             [L2]             [L3]       [L4]
+    gpu/7                       [K1==========]  [K2==========]   [K3===========]
+    gpu/8                                                                   [K4]
+    where
+      p1 = XlaPass:#name=dce,module=jit_step#
+      init = PjitFunction(init)
+      step = PjitFunction(step)
+      log = PjitFunction(log)
+      in = XlaModule:#hlo_module=jit_init#
+      L1 = cuGraphLaunch corr 1
+      L2 = cuGraphLaunch corr 2
+      L3 = cuGraphLaunch corr 3
+      L4 = cuLaunchKernel corr 4
+      K1 = a corr 1
+      K2 = a corr 2
+      K3 = a corr 3
+      K4 = b corr 4
+  )");
+  const Steps steps = steps_of(trace);
+  EXPECT_EQ(steps.source, StepSource::kDetectedSpans);
+  EXPECT_EQ(steps.source_detail, "span `PjitFunction(step)`, 3 times");
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].host, (Interval{150'000, 320'000}));
+  EXPECT_EQ(steps.steps[1].host, (Interval{320'000, 490'000}));
+}
+
+// Two warm-up steps with the optimizer's spans, then four replays of a graph of two kernels.
+constexpr std::string_view kGraphAfterWarmUp = R"(
+    span      [opt]      [opt]
+    call      [w1]       [w2]     [h][g1]     [h][g2]     [h][g3]     [h][g4]
+    gpu/7       [u]        [v]      [c][a1][b1] [d][a2][b2] [e][a3][b3] [f][a4][b4]
+    where
+      opt = Optimizer.step#AdamW.step
+      w1 = cudaLaunchKernel corr 1
+      w2 = cudaLaunchKernel corr 2
+      u = k corr 1
+      v = k corr 2
+      h = cudaMemcpyAsync
+      g1 = cudaGraphLaunch corr 11
+      g2 = cudaGraphLaunch corr 12
+      g3 = cudaGraphLaunch corr 13
+      g4 = cudaGraphLaunch corr 14
+      a1 = a corr 11
+      b1 = b corr 11
+      a2 = a corr 12
+      b2 = b corr 12
+      a3 = a corr 13
+      b3 = b corr 13
+      a4 = a corr 14
+      b4 = b corr 14
+  )";
+
+TEST(Steps, ReplaysOfAGraphAreTheStepsAndNotItsWarmUp) {
+  const Steps steps = steps_of(trace_from_text(kGraphAfterWarmUp));
+  EXPECT_EQ(steps.source, StepSource::kDetectedKernels);
+  EXPECT_EQ(steps.source_detail, "replays of one graph, 4 times");
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].host, (Interval{230'000, 350'000})) << "from replay to replay: the copies have no call";
+  EXPECT_EQ(steps.steps[2].host, (Interval{470'000, 590'000}));
+  EXPECT_EQ(steps.steps[0].gpu_event_count, 3);
+}
+
+TEST(Steps, MarksThatHoldTheReplaysStay) {
+  std::string around(kGraphAfterWarmUp);
+  around.insert(around.find("    call"),
+                "    step                          [1         ][2         ][3         ][4         ]\n");
+  const Steps steps = steps_of(trace_from_text(around));
+  EXPECT_EQ(steps.source, StepSource::kProfilerStep);
+  EXPECT_EQ(steps.steps.size(), 4U);
+}
+
+TEST(Steps, AStepOfAGraphBeginsWithTheCopyBeforeIt) {
+  std::string copied(kGraphAfterWarmUp);
+  for (const char which : {'1', '2', '3', '4'}) {
+    const std::size_t at = copied.find("[h][g" + std::string(1, which));
+    copied[at + 1] = static_cast<char>('m' + which - '1');
+  }
+  copied += "    m = cudaMemcpyAsync corr 21\n      n = cudaMemcpyAsync corr 22\n      o = cudaMemcpyAsync corr 23\n";
+  copied += "      p = cudaMemcpyAsync corr 24\n      c = Memcpy HtoD (Pinned -> Device) corr 21\n";
+  copied += "      d = Memcpy HtoD (Pinned -> Device) corr 22\n      e = Memcpy HtoD (Pinned -> Device) corr 23\n";
+  copied += "      f = Memcpy HtoD (Pinned -> Device) corr 24\n";
+  const Steps steps = steps_of(trace_from_text(copied));
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].host, (Interval{200'000, 320'000}));
+  EXPECT_EQ(steps.steps[1].host, (Interval{320'000, 440'000}));
+  EXPECT_EQ(steps.steps[0].gpu_event_count, 3);
+}
+
+TEST(Steps, AGraphThatDoesLittleOfTheWorkIsNoStep) {
+  std::string heavy(kGraphAfterWarmUp);
+  heavy.replace(heavy.find("gpu/7       [u]        [v]  "), 28, "gpu/8       [u========][v===================");
+  const Steps steps = steps_of(trace_from_text(heavy));
+  EXPECT_EQ(steps.source, StepSource::kDetectedSpans);
+}
+
 TEST(Steps, WithoutMarksTheWindowIsFirstToLastEvent) {
   const Trace trace = trace_from_text(R"(
     op         [mm  ]        [mm  ]

@@ -100,6 +100,30 @@ TEST_P(RecordedSteps, TheKernelsAloneShowTheSteps) {
   }
 }
 
+// A loop without StepTraceAnnotation: the runs of the compiled function, four milliseconds and less, and not one of the
+// three dozen other spans that come four times.
+TEST(RecordedJaxSteps, TheCompiledFunctionShowsThem) {
+  Trace trace = read_recorded_trace("jax/vm.trace.json.gz");
+  const Steps named = steps_of(trace);
+  ASSERT_EQ(named.source, StepSource::kStepNumber);
+  for (const SpanId span : trace.spans.ids().ids()) {
+    if (trace.text(trace.spans.name[span]) == "train")
+      trace.spans.name[span] = trace.strings.intern(std::to_string(span.value));
+    trace.spans.step_number[span] = MaybeInt();
+  }
+  const Steps found = steps_of(trace);
+  EXPECT_EQ(found.source, StepSource::kDetectedSpans);
+  EXPECT_EQ(found.source_detail, "span `PjitFunction(step)`, 4 times");
+  // Nothing says where the last one ends: its copy to the host is made by another thread after it.
+  ASSERT_EQ(found.steps.size(), named.steps.size() - 1);
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    // The span of the function opens a few microseconds after that of the step.
+    EXPECT_NEAR(static_cast<double>(found.steps[i].duration_ns()) / static_cast<double>(named.steps[i].duration_ns()),
+                1, 0.05)
+        << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RecordedSteps, testing::ValuesIn(kRecordings), [](const auto& each) {
   return std::string(each.param.name + std::string_view("h200/").size());
 });
