@@ -25,6 +25,7 @@ struct Records : WireVisitor {
   std::vector<WireGraphNode> graph_nodes;
   std::vector<WireWindow> windows;
   std::vector<WireMemory> memory;
+  std::vector<WireMemoryLevel> memory_levels;
   std::vector<WireCounter> counters;
   std::vector<WireSample> samples;
   std::map<std::int32_t, WireLedger> ledgers;
@@ -42,6 +43,7 @@ struct Records : WireVisitor {
   void on(const WireGraphNode& node) override { graph_nodes.push_back(node); }
   void on(const WireWindow& window) override { windows.push_back(window); }
   void on(const WireMemory& event) override { memory.push_back(event); }
+  void on(const WireMemoryLevel& level) override { memory_levels.push_back(level); }
   void on(const WireCounter& counter) override { counters.push_back(counter); }
   void on(const WireSample& sample) override { samples.push_back(sample); }
   void on(const WireLedger& ledger) override { ledgers[ledger.device] = ledger; }
@@ -83,6 +85,7 @@ class MemoryCapture : public CaptureFile {
   void on(const WireGpuEvent& record) override { records.on(record); }
   void on(const WireGraphNode& record) override { records.on(record); }
   void on(const WireMemory& record) override { records.on(record); }
+  void on(const WireMemoryLevel& record) override { records.on(record); }
   void on(const WireCounter& record) override { records.on(record); }
   void on(const WireLedger& record) override { records.on(record); }
   WireString intern(std::string_view text) override {

@@ -152,6 +152,32 @@ struct CuptiMemoryRecord {
   std::uint32_t correlation;
   std::uint64_t address, bytes, time_ns, caller;
   std::uint32_t process, device, context, stream;
+  const char* name;
+  std::uint32_t is_async;
+};
+
+// Parameters of the driver's calls that map memory, as far as they are read (generated_cuda_meta.h, cuda.h).
+struct CudaMemLocation {
+  int type;  // 1: a device
+  int number;
+};
+struct CudaMemProperties {
+  int type, handle_types;
+  CudaMemLocation location;
+};
+struct CudaMemCreate {
+  const std::uint64_t* handle;
+  std::size_t bytes;
+  const CudaMemProperties* properties;
+};
+struct CudaMemMap {
+  std::uint64_t address;
+  std::size_t bytes, offset;
+  std::uint64_t handle;
+};
+struct CudaMemUnmap {
+  std::uint64_t address;
+  std::size_t bytes;
 };
 
 using CuptiCallback = void (*)(void* user, CuptiDomain domain, std::uint32_t id, const void* data);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/records.h"
+
 #if __has_include(<cupti.h>)
 #include <cupti.h>
 
@@ -33,6 +35,7 @@ static_assert(int{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED} == int{kGraphNodeCreate
 static_assert(int{CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED} == int{kGraphNodeCloned});
 static_assert(int{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} == int{kFlushForced});
 
+SAME_OFFSET(CuptiCallbackData, parameters, CUpti_CallbackData, functionParams);
 SAME_OFFSET(CuptiCallbackData, site, CUpti_CallbackData, callbackSite);
 SAME_OFFSET(CuptiCallbackData, return_value, CUpti_CallbackData, functionReturnValue);
 SAME_OFFSET(CuptiCallbackData, correlation, CUpti_CallbackData, correlationId);
@@ -75,6 +78,23 @@ SAME_OFFSET(CuptiMemoryRecord, operation, CUpti_ActivityMemory3, memoryOperation
 SAME_OFFSET(CuptiMemoryRecord, address, CUpti_ActivityMemory3, address);
 SAME_OFFSET(CuptiMemoryRecord, time_ns, CUpti_ActivityMemory3, timestamp);
 SAME_OFFSET(CuptiMemoryRecord, device, CUpti_ActivityMemory3, deviceId);
+SAME_OFFSET(CuptiMemoryRecord, correlation, CUpti_ActivityMemory3, correlationId);
+SAME_OFFSET(CuptiMemoryRecord, memory_kind, CUpti_ActivityMemory3, memoryKind);
+SAME_OFFSET(CuptiMemoryRecord, is_async, CUpti_ActivityMemory3, isAsync);
+static_assert(int{CUPTI_ACTIVITY_MEMORY_KIND_PINNED} == int(WireMemoryKind::kPinned));
+static_assert(int{CUPTI_ACTIVITY_MEMORY_KIND_DEVICE} == int(WireMemoryKind::kDevice));
+static_assert(int{CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC} == int(WireMemoryKind::kManagedStatic));
+
+SAME_OFFSET(CudaMemProperties, location, CUmemAllocationProp, location);
+SAME_OFFSET(CudaMemLocation, number, CUmemLocation, id);
+static_assert(int{CU_MEM_LOCATION_TYPE_DEVICE} == 1);
+SAME_OFFSET(CudaMemCreate, handle, cuMemCreate_params, handle);
+SAME_OFFSET(CudaMemCreate, properties, cuMemCreate_params, prop);
+SAME_OFFSET(CudaMemMap, address, cuMemMap_params, ptr);
+SAME_OFFSET(CudaMemMap, bytes, cuMemMap_params, size);
+SAME_OFFSET(CudaMemMap, handle, cuMemMap_params, handle);
+SAME_OFFSET(CudaMemUnmap, address, cuMemUnmap_params, ptr);
+SAME_OFFSET(CudaMemUnmap, bytes, cuMemUnmap_params, size);
 
 TEST(CuptiAbi, IsThatOfTheInstalledHeaders) { EXPECT_GE(CUPTI_API_VERSION, 18); }
 

@@ -135,8 +135,16 @@ WireMemory memory_of(const CuptiMemoryRecord& record) {
   memory.address = record.address;
   memory.bytes = static_cast<std::int64_t>(record.bytes);
   if (record.operation == kRelease) memory.bytes = -memory.bytes;
-  memory.device_type = record.memory_kind >= kDeviceMemory ? 1 : 0;
-  memory.device_number = static_cast<std::int32_t>(record.device);
+  memory.source = WireMemorySource::kCuda;
+  memory.correlation = record.correlation;
+  memory.is_async = record.is_async != 0;
+  constexpr auto kLast = static_cast<int>(WireMemoryKind::kManagedStatic);
+  if (record.memory_kind > 0 && record.memory_kind <= kLast) {
+    memory.kind = static_cast<WireMemoryKind>(record.memory_kind);
+  }
+  const bool is_on_device = record.memory_kind >= kDeviceMemory;
+  memory.device_type = is_on_device ? 1 : 0;
+  memory.device_number = is_on_device ? static_cast<std::int32_t>(record.device) : -1;
   return memory;
 }
 

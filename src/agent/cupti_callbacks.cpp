@@ -16,9 +16,13 @@ namespace {
 constexpr std::uint32_t kMostIds = 2048;  // 807 driver calls in CUDA 13.0
 constexpr std::size_t kMostGraphNodes = 1'000'000;
 
+// Calls of the driver that map memory: CUPTI has no record of what they do.
+enum class MappingCall : std::uint8_t { kNone, kCreate, kMap, kUnmap };
+
 struct CallInfo {
   NameId name;
   CallClass kind = CallClass::kOther;
+  MappingCall mapping = MappingCall::kNone;
 };
 struct Calls {
   std::array<CallInfo, kMostIds> driver, runtime;
@@ -49,6 +53,13 @@ struct GraphNodes {
   std::vector<GraphNodeOrigin> fresh;
   std::uint64_t dropped_count = 0;
 };
+// Device of each handle of physical memory, told when it is made and asked for when it is mapped.
+struct MappedMemory {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, int> device_of_handle;
+};
+constinit std::atomic<MappedMemory*> mapped_memory{nullptr};  // nullptr: allocations are not asked for
+
 constinit std::atomic<GraphNodes*> graph_nodes{nullptr};
 constinit std::atomic<const CuptiTable*> used_table{nullptr};
 
@@ -66,6 +77,44 @@ void note_entry(const CuptiCallbackData& data) noexcept {
   call.op = innermost_op();
   call.stack = python_stack_now();
   call.start_ns = now_ns();
+}
+
+// At the call's start, when its stack holds.
+void emit_mapping(const OpenCall& call, std::uint64_t address, std::size_t size, bool is_release, int device) {
+  HookEvent event;
+  event.kind = HookEventKind::kDeviceMemory;
+  event.start_ns = call.start_ns;
+  event.a = address;
+  event.b = is_release ? std::uint64_t{0} - size : std::uint64_t{size};
+  event.c = call.correlation;
+  event.detail = static_cast<std::uint32_t>(WireMemoryKind::kMapped);
+  event.flags = static_cast<std::uint16_t>(device + 1);
+  emit_event(event);
+}
+
+// A call that succeeded. These are rare (a segment of an allocator grows), so that a lock costs nothing.
+void note_mapping(MappingCall what, const CuptiCallbackData& data) noexcept try {
+  constexpr std::size_t kMostHandles = 1'000'000;
+  constexpr int kDevice = 1;
+  MappedMemory* const memory = mapped_memory.load(std::memory_order_acquire);
+  if (memory == nullptr || data.parameters == nullptr) return;
+  const std::lock_guard lock(memory->mutex);
+  if (what == MappingCall::kCreate) {
+    const auto& made = *static_cast<const CudaMemCreate*>(data.parameters);
+    if (made.handle == nullptr || made.properties == nullptr || made.properties->location.type != kDevice) return;
+    if (memory->device_of_handle.size() >= kMostHandles) memory->device_of_handle.clear();
+    memory->device_of_handle[*made.handle] = made.properties->location.number;
+  } else if (what == MappingCall::kMap) {
+    const auto& map = *static_cast<const CudaMemMap*>(data.parameters);
+    const auto made = memory->device_of_handle.find(map.handle);
+    // One that was not seen being made may lie on the host.
+    if (made != memory->device_of_handle.end()) emit_mapping(open_call, map.address, map.bytes, false, made->second);
+  } else {
+    const auto& unmap = *static_cast<const CudaMemUnmap*>(data.parameters);
+    emit_mapping(open_call, unmap.address, unmap.bytes, true, -1);
+  }
+} catch (...) {
+  // No memory for a handle: its mapping goes without.
 }
 
 void note_exit(const CallInfo& info, const CuptiCallbackData& data) noexcept {
@@ -90,6 +139,9 @@ void note_exit(const CallInfo& info, const CuptiCallbackData& data) noexcept {
   const auto* const returned = static_cast<const int*>(data.return_value);
   if (returned != nullptr && *returned != 0) event.flags |= kCallFailed;
   emit_event(event);
+  if (info.mapping != MappingCall::kNone && (event.flags & kCallFailed) == 0) [[unlikely]] {
+    note_mapping(info.mapping, data);
+  }
 }
 
 void keep_node(const GraphNodeOrigin& origin) noexcept try {
@@ -131,6 +183,13 @@ void note_graph_node(std::uint32_t id, const CuptiResourceData& data) noexcept {
   keep_node(origin);
 }
 
+MappingCall mapping_call(std::string_view name) {
+  return name == "cuMemCreate"  ? MappingCall::kCreate
+         : name == "cuMemMap"   ? MappingCall::kMap
+         : name == "cuMemUnmap" ? MappingCall::kUnmap
+                                : MappingCall::kNone;
+}
+
 bool starts_with_one_of(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   for (const std::string_view beginning : beginnings) {
     if (name.starts_with(beginning)) return true;
@@ -166,8 +225,8 @@ bool classify_call(std::string_view name, CallClass& kind) {
          is(CallClass::kSync,
             {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize",
              "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"}) ||
-         is(CallClass::kOther,
-            {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc"});
+         is(CallClass::kOther, {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc",
+                                "cuMemCreate", "cuMemMap", "cuMemUnmap", "cuMemRelease"});
 }
 
 std::vector<WatchedCall> choose_calls(const CuptiTable& table) {
@@ -180,7 +239,7 @@ std::vector<WatchedCall> choose_calls(const CuptiTable& table) {
       const std::string_view plain = plain_call_name(name);
       CallClass kind = CallClass::kOther;
       if (!classify_call(plain, kind)) continue;
-      infos[id] = {intern_name(plain), kind};
+      infos[id] = {intern_name(plain), kind, domain == CuptiDomain::kDriver ? mapping_call(plain) : MappingCall::kNone};
       watched.push_back({domain, id});
     }
   }
@@ -223,11 +282,12 @@ std::uint64_t dropped_graph_node_count() {
   return nodes->dropped_count;
 }
 
-void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes) {
+void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes, bool keeps_mappings) {
   used_table.store(table, std::memory_order_release);
   begin_callback_round();
   // The old one stays: a callback may be in it.
   keep_forever(graph_nodes.exchange(keeps_graph_nodes ? new GraphNodes : nullptr));
+  keep_forever(mapped_memory.exchange(keeps_mappings ? new MappedMemory : nullptr));
 }
 
 }  // namespace stepscope::agent

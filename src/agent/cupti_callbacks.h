@@ -55,6 +55,6 @@ void callback(void* user, CuptiDomain domain, std::uint32_t id, const void* data
 // registered its own end.
 extern std::atomic<void (*)()> on_first_call;
 // For tests and forked children: as if nothing had been seen.
-void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes);
+void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes, bool keeps_mappings = false);
 
 }  // namespace stepscope::agent

@@ -122,8 +122,9 @@ class FakeCupti {
   }
 
   // ---- The program.
-  static constexpr std::uint32_t kLaunch = 1, kGraphLaunch = 2, kMemcpy = 3, kSync = 4, kEventRecord = 5;
-  static constexpr std::uint32_t kDriverLaunch = 1;
+  static constexpr std::uint32_t kLaunch = 1, kGraphLaunch = 2, kMemcpy = 3, kSync = 4, kEventRecord = 5, kMalloc = 6,
+                                 kFree = 7;
+  static constexpr std::uint32_t kDriverLaunch = 1, kMemCreate = 3, kMemMap = 4, kMemUnmap = 5;
 
   // A runtime call with the driver call inside it, as the CUDA runtime makes them; its correlation number.
   std::uint32_t call(std::uint32_t id, int returned = 0, const std::function<void()>& inside = {}) {
@@ -173,6 +174,27 @@ class FakeCupti {
     record.correlation = correlation;
     put(record);
   }
+  void memory(std::uint32_t correlation, bool is_release, std::uint64_t address, std::uint64_t bytes,
+              std::uint64_t time_ns, int memory_kind = 3) {
+    CuptiMemoryRecord record{};
+    record.kind = CuptiKind::kMemory;
+    record.operation = is_release ? 2 : 1;
+    record.memory_kind = memory_kind;
+    record.correlation = correlation;
+    record.address = address;
+    record.bytes = bytes;
+    record.time_ns = time_ns;
+    record.device = 1;
+    record.is_async = 1;
+    put(record);
+  }
+  // A call of the driver's that maps memory.
+  std::uint32_t driver_call(std::uint32_t id, const void* parameters, int returned = 0) {
+    const std::uint32_t correlation = ++correlation_;
+    callback(CuptiDomain::kDriver, id, 0, correlation, nullptr, parameters);
+    callback(CuptiDomain::kDriver, id, 1, correlation, &returned, parameters);
+    return correlation;
+  }
   void drop(std::size_t count) { dropped_ += count; }
   // Gives the buffer in use back, as CUPTI does when it is full.
   void hand_over() {
@@ -187,8 +209,11 @@ class FakeCupti {
                                                                 "cudaGraphLaunch_ptsz_v10000",
                                                                 "cudaMemcpyAsync_v3020",
                                                                 "cudaStreamSynchronize_v3020",
-                                                                "cudaEventRecord_v3020"};
-  static inline const std::vector<const char*> kDriverNames = {nullptr, "cuLaunchKernel", "cuStreamGetCtx"};
+                                                                "cudaEventRecord_v3020",
+                                                                "cudaMallocAsync_ptsz_v11020",
+                                                                "cudaFreeAsync_ptsz_v11020"};
+  static inline const std::vector<const char*> kDriverNames = {nullptr,       "cuLaunchKernel", "cuStreamGetCtx",
+                                                               "cuMemCreate", "cuMemMap",       "cuMemUnmap"};
   // A record in a buffer: its bytes, then how many they are.
   static constexpr std::size_t kSlotBytes = 256;
 
@@ -207,8 +232,10 @@ class FakeCupti {
     return kCuptiSuccess;
   }
 
-  void callback(CuptiDomain domain, std::uint32_t id, int site, std::uint32_t correlation, const int* returned) {
+  void callback(CuptiDomain domain, std::uint32_t id, int site, std::uint32_t correlation, const int* returned,
+                const void* parameters = nullptr) {
     CuptiCallbackData data{};
+    data.parameters = parameters;
     data.site = site;
     data.correlation = correlation;
     data.return_value = returned;

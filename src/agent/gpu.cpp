@@ -76,7 +76,7 @@ bool Gpu::attach() noexcept try {
     remark("CUPTI takes no clock of ours: device times are on CLOCK_REALTIME and may drift from the host's");
   }
   calls_ = choose_calls(table_);
-  reset_callbacks(&table_, keeps_graphs_);
+  reset_callbacks(&table_, keeps_graphs_, keeps_memory_);
   // Graphs are captured at any time, windows or not: what they say has to be heard from the start.
   return !keeps_graphs_ || (subscribe() && enable_callbacks());
 } catch (...) {

@@ -87,6 +87,85 @@ TEST_F(GpuTest, AWindowHasEachLaunchOnceWithItsKernel) {
   EXPECT_EQ(ledger.device(0).unmatched_count, 0U);
 }
 
+TEST_F(GpuTest, MemoryIsNotRecordedUnlessAskedFor) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  const std::uint64_t handle = 9;
+  const CudaMemProperties on_gpu{1, 0, {1, 0}};
+  const CudaMemCreate create{&handle, 2 << 20, &on_gpu};
+  cupti.driver_call(FakeCupti::kMemCreate, &create);
+  cupti.memory(cupti.call(FakeCupti::kMalloc), false, 0x1000, 512, 10);
+  const CudaMemMap map{0x700000, 2 << 20, 0, handle};
+  cupti.driver_call(FakeCupti::kMemMap, &map);
+  gpu.stop();
+  drain();
+  EXPECT_EQ(records().calls.size(), 3U) << "the calls are, for their time";
+  EXPECT_TRUE(records().memory.empty());
+}
+
+TEST_F(GpuTest, AnAllocationSaysWhichCallMadeIt) {
+  Gpu& gpu = attach({.memory = true});
+  ASSERT_TRUE(gpu.start());
+  const std::uint32_t malloc_call = cupti.call(FakeCupti::kMalloc);
+  cupti.memory(malloc_call, false, 0x1000, 512, 10);
+  const std::uint32_t free_call = cupti.call(FakeCupti::kFree);
+  cupti.memory(free_call, true, 0x1000, 512, 20);
+  cupti.memory(0, false, 0x2000, 64, 30, 2);
+  cupti.memory(0, false, 0x3000, 64, 40, 99);  // a kind of a later CUDA
+  gpu.stop();
+  drain();
+  const std::vector<WireMemory>& memory = records().memory;
+  ASSERT_EQ(memory.size(), 4U);
+  EXPECT_EQ(memory[0].source, WireMemorySource::kCuda);
+  EXPECT_EQ(memory[0].correlation, malloc_call);
+  EXPECT_EQ(memory[0].bytes, 512);
+  EXPECT_EQ(memory[0].kind, WireMemoryKind::kDevice);
+  EXPECT_EQ(memory[0].device_type, 1);
+  EXPECT_EQ(memory[0].device_number, 1);
+  EXPECT_TRUE(memory[0].is_async);
+  EXPECT_EQ(memory[1].correlation, free_call);
+  EXPECT_EQ(memory[1].bytes, -512);
+  EXPECT_EQ(memory[2].kind, WireMemoryKind::kPinned);
+  EXPECT_EQ(memory[2].device_type, 0);
+  EXPECT_EQ(memory[2].device_number, -1);
+  EXPECT_EQ(memory[3].kind, WireMemoryKind::kUnknown);
+  EXPECT_EQ(records().calls[0].correlation, malloc_call);
+}
+
+// Segments of PyTorch under expandable_segments: CUPTI has no record of them.
+TEST_F(GpuTest, MappedMemoryIsRecordedAtItsCalls) {
+  Gpu& gpu = attach({.memory = true});
+  ASSERT_TRUE(gpu.start());
+  const std::uint64_t handle = 9, on_host = 10;
+  const CudaMemProperties on_gpu{1, 0, {1, 3}};
+  const CudaMemProperties of_host{1, 0, {2, 0}};
+  const CudaMemCreate create{&handle, 2 << 20, &on_gpu};
+  const CudaMemCreate create_on_host{&on_host, 4096, &of_host};
+  const CudaMemMap map{0x700000, 2 << 20, 0, handle};
+  const CudaMemMap map_of_host{0x900000, 4096, 0, on_host};
+  const CudaMemUnmap unmap{0x700000, 2 << 20};
+  cupti.driver_call(FakeCupti::kMemCreate, &create);
+  cupti.driver_call(FakeCupti::kMemCreate, &create_on_host);
+  cupti.driver_call(FakeCupti::kMemMap, &map, 2);  // refused: nothing is mapped
+  const std::uint32_t mapped = cupti.driver_call(FakeCupti::kMemMap, &map);
+  cupti.driver_call(FakeCupti::kMemMap, &map_of_host);
+  cupti.driver_call(FakeCupti::kMemMap, nullptr);
+  const std::uint32_t unmapped = cupti.driver_call(FakeCupti::kMemUnmap, &unmap);
+  gpu.stop();
+  drain();
+  const std::vector<WireMemory>& memory = records().memory;
+  ASSERT_EQ(memory.size(), 2U);
+  EXPECT_EQ(memory[0].address, 0x700000U);
+  EXPECT_EQ(memory[0].bytes, 2 << 20);
+  EXPECT_EQ(memory[0].device_number, 3);
+  EXPECT_EQ(memory[0].kind, WireMemoryKind::kMapped);
+  EXPECT_EQ(memory[0].correlation, mapped);
+  EXPECT_NE(memory[0].thread_id, 0);
+  EXPECT_EQ(memory[1].bytes, -(2 << 20));
+  EXPECT_EQ(memory[1].device_number, -1) << "found by its address";
+  EXPECT_EQ(memory[1].correlation, unmapped);
+}
+
 TEST_F(GpuTest, AStopLeavesNothingOn) {
   Gpu& gpu = attach();
   ASSERT_TRUE(gpu.start());

@@ -124,6 +124,34 @@ void HookWriter::write_allocation(const HookEvent& event, std::int64_t thread_id
   file_.on(memory);
 }
 
+void HookWriter::write_device_memory(const HookEvent& event, std::int64_t thread_id) {
+  constexpr std::int32_t kOnDevice = 1;
+  WireMemory memory;
+  memory.time_ns = event.start_ns;
+  memory.thread_id = thread_id;
+  memory.address = event.a;
+  memory.bytes = std::bit_cast<std::int64_t>(event.b);
+  memory.source = WireMemorySource::kCuda;
+  memory.correlation = static_cast<std::uint32_t>(event.c);
+  memory.kind = static_cast<WireMemoryKind>(event.detail);
+  memory.device_type = kOnDevice;
+  memory.device_number = std::int32_t{event.flags} - 1;
+  file_.on(memory);
+}
+
+void HookWriter::write_memory_level(const HookEvent& event, std::int64_t thread_id) {
+  const auto known = [](std::int64_t bytes) { return bytes < 0 ? MaybeInt{} : MaybeInt{bytes}; };
+  WireMemoryLevel level;
+  level.time_ns = event.start_ns;
+  level.thread_id = thread_id;
+  level.device_number = event.flags;
+  level.allocated_bytes = known(std::bit_cast<std::int64_t>(event.a));
+  level.allocated_peak_bytes = known(std::bit_cast<std::int64_t>(event.b));
+  level.reserved_bytes = known(std::bit_cast<std::int64_t>(event.c));
+  level.reserved_peak_bytes = known(event.end_ns);
+  file_.on(level);
+}
+
 void HookWriter::write(const RingThread& thread, std::span<const HookEvent> events) {
   write_thread(thread);
   for (const HookEvent& event : events) {
@@ -142,6 +170,12 @@ void HookWriter::write(const RingThread& thread, std::span<const HookEvent> even
         break;
       case HookEventKind::kAllocation:
         write_allocation(event, thread.thread_id);
+        break;
+      case HookEventKind::kDeviceMemory:
+        write_device_memory(event, thread.thread_id);
+        break;
+      case HookEventKind::kMemoryLevel:
+        write_memory_level(event, thread.thread_id);
         break;
       case HookEventKind::kSample: {
         const auto sampled = static_cast<std::int64_t>(event.a);

@@ -27,6 +27,8 @@ class HookWriter {
   void write_span(const HookEvent& event, std::int64_t thread_id, WireSpanSource source);
   void write_call(const HookEvent& event, std::int64_t thread_id);
   void write_allocation(const HookEvent& event, std::int64_t thread_id);
+  void write_device_memory(const HookEvent& event, std::int64_t thread_id);
+  void write_memory_level(const HookEvent& event, std::int64_t thread_id);
 
   CaptureFile& file_;
   Ledger& ledger_;

@@ -122,6 +122,7 @@ class CaptureFileOnDisk final : public CaptureFile {
     add_late(r);
   }
   void on(const WireEnd& r) override { add_late(r); }
+  void on(const WireMemoryLevel& r) override { add(r); }
 
   WireString intern(std::string_view text) override;
   Status flush() override;

@@ -26,6 +26,10 @@ enum class HookEventKind : std::uint16_t {
   kSample,      // start_ns, stack, a = thread that was looked at (0: the one that writes)
   kCounter,     // a = bits of a double
   kStep,        // a = step number; name, start_ns, end_ns
+  kMemoryLevel,   // PyTorch's allocator at the end of a step: a = allocated, b = its peak, c = reserved, end_ns = its
+                  // peak, all two's complement and < 0 where not known; flags = device number
+  kDeviceMemory,  // a call of CUDA that maps or unmaps memory: a = address, b = bytes (two's complement), c =
+                  // correlation, flags = device number + 1 (0 unknown), detail = WireMemoryKind
 };
 inline constexpr std::uint16_t kSpanSourceMask = 0x0F;
 inline constexpr std::uint16_t kSpanIsAsync = 0x10;

@@ -37,8 +37,9 @@ enum class RecordKind : std::uint8_t {
   kLedger,
   kRemark,
   kEnd,
+  kMemoryLevel,  // since 1.1
 };
-inline constexpr std::uint8_t kRecordKinds = static_cast<std::uint8_t>(RecordKind::kEnd) + 1;
+inline constexpr std::uint8_t kRecordKinds = static_cast<std::uint8_t>(RecordKind::kMemoryLevel) + 1;
 
 template <class Record>
 inline constexpr RecordKind kKindOf = RecordKind{};
@@ -82,6 +83,8 @@ template <>
 inline constexpr RecordKind kKindOf<WireRemark> = RecordKind::kRemark;
 template <>
 inline constexpr RecordKind kKindOf<WireEnd> = RecordKind::kEnd;
+template <>
+inline constexpr RecordKind kKindOf<WireMemoryLevel> = RecordKind::kMemoryLevel;
 
 // Numbers of which each record tells only how far it is from the last one of the chunk.
 enum class Series : std::uint8_t { kString, kFrame, kStack, kCallCorrelation, kTime, kAddress, kGraphNode };
@@ -219,6 +222,10 @@ void walk(Codec& c, WireMemory& r) {
   c.thread_stack(r.stack);
   c.maybe(r.total_allocated_bytes);
   c.maybe(r.total_reserved_bytes);
+  c.enumeration(r.source, WireMemorySource::kCuda);
+  c.number(r.correlation);
+  c.enumeration(r.kind, WireMemoryKind::kMapped);
+  c.flags(r.is_async);
 }
 template <class Codec>
 void walk(Codec& c, WireSample& r) {
@@ -259,6 +266,21 @@ template <class Codec>
 void walk(Codec& c, WireEnd& r) {
   c.series(Series::kTime, r.time_ns);
   c.number(r.dropped_record_count);
+}
+// Whole numbers: a reader of 1.0 skips it and must not miss a difference.
+template <class Codec>
+void walk(Codec& c, WireMemoryLevel& r) {
+  c.signed_number(r.time_ns);
+  c.signed_number(r.thread_id);
+  c.signed_number(r.device_number);
+  c.enumeration(r.source, WireMemoryLevelSource::kNvml);
+  c.maybe(r.allocated_bytes);
+  c.maybe(r.reserved_bytes);
+  c.maybe(r.allocated_peak_bytes);
+  c.maybe(r.reserved_peak_bytes);
+  c.maybe(r.process_bytes);
+  c.maybe(r.device_used_bytes);
+  c.maybe(r.device_total_bytes);
 }
 
 }  // namespace stepscope::wire

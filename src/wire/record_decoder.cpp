@@ -175,6 +175,7 @@ constexpr HandOver kHandOver[] = {
     hand_over<WireLedger>,
     hand_over<WireRemark>,
     hand_over<WireEnd>,
+    hand_over<WireMemoryLevel>,
 };
 static_assert(std::size(kHandOver) == kRecordKinds);
 

@@ -174,5 +174,6 @@ template void RecordEncoder::add(const WireWindow&);
 template void RecordEncoder::add(const WireLedger&);
 template void RecordEncoder::add(const WireRemark&);
 template void RecordEncoder::add(const WireEnd&);
+template void RecordEncoder::add(const WireMemoryLevel&);
 
 }  // namespace stepscope::wire

@@ -94,6 +94,7 @@ class RecordTexts : public WireVisitor {
   void on(const WireLedger& r) override { texts.push_back(record_text(r)); }
   void on(const WireRemark& r) override { texts.push_back(record_text(r)); }
   void on(const WireEnd& r) override { texts.push_back(record_text(r)); }
+  void on(const WireMemoryLevel& r) override { texts.push_back(record_text(r)); }
 };
 
 // Fills the fields of a record with numbers of all sizes, the extremes often among them.
@@ -169,7 +170,8 @@ class RandomFields {
                                                                     &RandomFields::give_one<WireWindow>,
                                                                     &RandomFields::give_one<WireLedger>,
                                                                     &RandomFields::give_one<WireRemark>,
-                                                                    &RandomFields::give_one<WireEnd>};
+                                                                    &RandomFields::give_one<WireEnd>,
+                                                                    &RandomFields::give_one<WireMemoryLevel>};
     static_assert(std::size(kGive) == kKinds);
     (this->*kGive[random_() % kKinds])(visitor);
   }

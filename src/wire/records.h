@@ -131,14 +131,48 @@ struct WireOverhead {
   WireString name = 0;
 };
 
+// Who tells of an allocation: an allocator of the program (which knows its totals), or CUDA, of a call of the program.
+enum class WireMemorySource : std::uint8_t { kAllocator, kCuda };
+// What kind of memory CUDA says it is, numbered as CUPTI does; kMapped: cuMemMap and cuMemUnmap, which CUPTI has no
+// record of.
+enum class WireMemoryKind : std::uint8_t {
+  kUnknown,
+  kPageable,
+  kPinned,
+  kDevice,
+  kArray,
+  kManaged,
+  kDeviceStatic,
+  kManagedStatic,
+  kMapped,
+};
 struct WireMemory {
   TimeNs time_ns = 0;
-  std::int64_t thread_id = 0;
+  std::int64_t thread_id = 0;  // 0: that of the call with its correlation
   std::uint64_t address = 0;
   std::int64_t bytes = 0;  // > 0 allocated, < 0 freed
   MaybeInt total_allocated_bytes, total_reserved_bytes;
   std::int32_t device_type = 0, device_number = -1;  // as trace/side_events.h
   WireStack stack = 0;
+  // Since format 1.1.
+  WireMemorySource source = WireMemorySource::kAllocator;
+  std::uint32_t correlation = 0;  // of the call that did it; 0: none is known
+  WireMemoryKind kind = WireMemoryKind::kUnknown;
+  bool is_async = false;  // from a memory pool of a stream (cudaMallocAsync), or given back to one
+};
+
+// Levels of a device's memory at a moment, as somebody counted them; what that one does not know is missing. Since
+// format 1.1.
+enum class WireMemoryLevelSource : std::uint8_t { kPyTorch, kNvml };
+struct WireMemoryLevel {
+  TimeNs time_ns = 0;
+  std::int64_t thread_id = 0;
+  std::int32_t device_number = 0;
+  WireMemoryLevelSource source = WireMemoryLevelSource::kPyTorch;
+  MaybeInt allocated_bytes, reserved_bytes;            // at this moment
+  MaybeInt allocated_peak_bytes, reserved_peak_bytes;  // since the last record of this device and source
+  MaybeInt process_bytes;                              // what the process uses of the device, in all
+  MaybeInt device_used_bytes, device_total_bytes;      // all processes together
 };
 
 // The 1 kHz sampler's look at a launching thread.

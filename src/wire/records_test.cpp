@@ -33,6 +33,7 @@ class Tee : public WireVisitor {
   void on(const WireLedger& r) override { add(r); }
   void on(const WireRemark& r) override { add(r); }
   void on(const WireEnd& r) override { add(r); }
+  void on(const WireMemoryLevel& r) override { add(r); }
 
  private:
   template <class Record>
@@ -70,6 +71,38 @@ TEST(Records, ClearedEncoderStartsAChunkThatStandsAlone) {
   RecordDecoder decoder;
   EXPECT_EQ(decoder.decode(encoder.payload(), got).record_count, 1U);
   EXPECT_EQ(got.texts, std::vector{record_text(op)});
+}
+
+// A writer of 1.0 ends an allocation at its totals: what came later reads as not said.
+TEST(Records, AnAllocationOfFormatOneHasNoCall) {
+  RecordEncoder encoder;
+  WireMemory memory;
+  memory.time_ns = 9;
+  memory.thread_id = 7;
+  memory.address = 0x7000;
+  memory.bytes = 512;
+  memory.total_reserved_bytes = 1024;
+  encoder.add(memory);
+  const std::string old(encoder.payload());
+  encoder.clear();
+  memory.source = WireMemorySource::kCuda;
+  memory.correlation = 3;
+  memory.kind = WireMemoryKind::kManaged;
+  memory.is_async = true;
+  encoder.add(memory);
+  // Four fields more, which a reader of 1.0 leaves unread.
+  EXPECT_EQ(encoder.payload().substr(2, old.size() - 2), std::string_view(old).substr(2));
+  EXPECT_EQ(encoder.payload().size(), old.size() + 4);
+  RecordTexts got;
+  RecordDecoder decoder;
+  (void)decoder.decode(old, got);
+  (void)decoder.decode(encoder.payload(), got);
+  const std::string now = record_text(memory);
+  memory.source = WireMemorySource::kAllocator;
+  memory.correlation = 0;
+  memory.kind = WireMemoryKind::kUnknown;
+  memory.is_async = false;
+  EXPECT_EQ(got.texts, (std::vector{record_text(memory), now}));
 }
 
 // Of a newer minor version: unknown kinds, and known ones with fields behind those we know.

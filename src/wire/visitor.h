@@ -28,6 +28,7 @@ class WireVisitor {
   virtual void on(const WireLedger&) {}
   virtual void on(const WireRemark&) {}
   virtual void on(const WireEnd&) {}
+  virtual void on(const WireMemoryLevel&) {}
 };
 
 }  // namespace stepscope

@@ -239,6 +239,7 @@ void RecordsToRows::on(const WireOverhead& r) {
 }
 
 void RecordsToRows::on(const WireMemory& r) {
+  if (r.source == WireMemorySource::kCuda) return memory_.add(r, offset_);
   MemoryEvents::Row row;
   row.time_ns = time(r.time_ns);
   row.thread = thread(r.thread_id);
@@ -344,6 +345,8 @@ void RecordsToRows::name_gpu_events() {
 void RecordsToRows::finish(Builder& builder) {
   std::stable_sort(windows_.begin(), windows_.end(),
                    [](const Interval& a, const Interval& b) { return a.end_ns < b.end_ns; });
+  memory_.finish(fragment_, {[this](TimeNs absolute_ns) { return time(absolute_ns); },
+                             [this](std::int64_t id) { return thread(id); }, fragment_.strings.intern(process_key_)});
   add_frames();
   name_gpu_events();
   note_ledgers();

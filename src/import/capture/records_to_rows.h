@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "import/capture/definitions.h"
+#include "import/capture/memory_rows.h"
 #include "import/capture/stack_frames.h"
 #include "trace/builder.h"
 #include "wire/visitor.h"
@@ -47,6 +48,7 @@ class RecordsToRows : public WireVisitor {
   void on(const WireLedger&) override;
   void on(const WireRemark&) override;
   void on(const WireEnd&) override;
+  void on(const WireMemoryLevel& r) override { memory_.add(r, offset_); }
 
  private:
   struct Origin {  // of a kernel that no operator row explains
@@ -84,6 +86,7 @@ class RecordsToRows : public WireVisitor {
   tsl::robin_map<std::int64_t, Origin, MixedHash> graph_nodes_;
   tsl::robin_map<std::uint32_t, Origin, MixedHash> calls_without_op_row_;  // by correlation
   std::vector<MaybeInt> graph_node_of_event_;                              // beside fragment_.gpu_events
+  MemoryRows memory_;
   std::map<std::int32_t, WireLedger> ledgers_;
   std::vector<Interval> windows_;
   std::vector<std::string> remarks_;
