@@ -43,9 +43,11 @@ if(STEPSCOPE_INSTALL)
   install(TARGETS stepscope_agent_library LIBRARY DESTINATION lib/stepscope)
 endif()
 
-# The import hook of `stepscope run`, for Python programs: beside the library in both trees.
-set(hook ${PROJECT_SOURCE_DIR}/src/agent/python/sitecustomize.py)
-configure_file(${hook} ${PROJECT_BINARY_DIR}/lib/stepscope/python/sitecustomize.py COPYONLY)
-if(STEPSCOPE_INSTALL)
-  install(FILES ${hook} DESTINATION lib/stepscope/python)
-endif()
+# The import hook of `stepscope run` and what it loads, for Python programs: beside the library in both trees.
+foreach(file sitecustomize.py stepscope_memory.py)
+  set(hook ${PROJECT_SOURCE_DIR}/src/agent/python/${file})
+  configure_file(${hook} ${PROJECT_BINARY_DIR}/lib/stepscope/python/${file} COPYONLY)
+  if(STEPSCOPE_INSTALL)
+    install(FILES ${hook} DESTINATION lib/stepscope/python)
+  endif()
+endforeach()

@@ -86,7 +86,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--no-stacks", options.no_stacks, "without the Python line behind each launch");
   app.add_flag("--stacks")->group("");
   app.add_flag("--graphs", agent.graphs, "operators of CUDA graphs captured outside windows too");
-  app.add_flag("--memory", agent.memory, "allocations and frees");
+  app.add_flag("--memory", agent.memory, "allocations, peaks by step, snapshots");
   app.add_flag("--no-gpu", options.no_gpu, "without kernels and copies");
   app.add_flag("--gpu")->group("");
   app.add_flag("--children", agent.follow_children, "forked children too (data loaders' workers)");
@@ -159,6 +159,7 @@ class Session {
   int launch(const std::string& path, const EnvironmentPlan& plan);
   void tell_outcome(const LaunchEnd& end, SignalRelay& relay);
   void report(const std::vector<std::string>& files, SignalRelay& relay);
+  void tell_snapshots(const std::vector<AgentStatus>& agents, const char* host);
   void say(const std::string& sentence) { console_.complain(sentence); }
 
   Options options_;
@@ -166,7 +167,7 @@ class Session {
   std::optional<AgentFolder> folder_;
   std::optional<LaunchEnd> end_;
   std::string not_preloaded_;
-  std::vector<std::string> before_;
+  std::vector<std::string> before_, snapshots_before_;
 };
 
 int Session::run() {
@@ -191,6 +192,7 @@ int Session::run() {
     return kExitUnusable;
   }
   before_ = list_captures(options_.agent.directory);
+  snapshots_before_ = list_captures(options_.agent.directory, kSnapshotEnding);
   return launch(program.path, plan);
 }
 
@@ -209,6 +211,7 @@ void Session::tell_outcome(const LaunchEnd& end, SignalRelay& relay) {
   (void)::gethostname(host, sizeof host - 1);
   const std::string& directory = options_.agent.directory;
   std::vector<std::string> files = captures_of_run(before_, list_captures(directory), agents, host);
+  tell_snapshots(agents, host);
   for (std::string& file : files) file.insert(0, shown_path(directory) + "/");
   if (files.empty()) {
     say("nothing was captured: " +
@@ -227,6 +230,18 @@ void Session::tell_outcome(const LaunchEnd& end, SignalRelay& relay) {
   console_.remark(
       (options_.no_report || is_hurried ? "stepscope: captured; to see it: " : "stepscope: to see it again: ") + line +
       "\n");
+}
+
+void Session::tell_snapshots(const std::vector<AgentStatus>& agents, const char* host) {
+  constexpr std::size_t kMostNamed = 4;
+  const std::string& directory = options_.agent.directory;
+  const std::vector<std::string> files =
+      captures_of_run(snapshots_before_, list_captures(directory, kSnapshotEnding), agents, host);
+  for (std::size_t i = 0; i < std::min(files.size(), kMostNamed); ++i) {
+    const std::string shown = quote_for_shell(shown_path(directory) + "/" + files[i]);
+    console_.remark("stepscope: memory snapshot: stepscope memory " + shown + "\n");
+  }
+  if (files.size() > kMostNamed) console_.remark(fmt::format("  and {} more beside it\n", files.size() - kMostNamed));
 }
 
 void Session::report(const std::vector<std::string>& files, SignalRelay& relay) {

@@ -342,5 +342,67 @@ class WithTorch(Folder):
         self.assertLess(max(total / mine, mine / total), 2, "microseconds of all operators together")
 
 
+
+# A GPU for PyTorch on the CPU: torch.cuda's functions as far as --memory calls them. The allocator holds 1, 3 and 2 GiB
+# in three steps and gives them back.
+FAKE_GPU = """
+import os, types, torch
+now = peak = 0
+def stats(device):
+    pools = lambda: {"all": {"current": now, "peak": peak, "allocated": 0, "freed": 0}}
+    return {"allocated_bytes": pools(), "reserved_bytes": pools()}
+def reset(device):
+    global peak
+    peak = now
+def record(*arguments, **more):
+    if os.environ.get("FAKE_REFUSES"):
+        raise RuntimeError("there is no history here")
+torch._C._cuda_memoryStats, torch._C._cuda_resetPeakMemoryStats = stats, reset
+torch._C._cuda_attach_out_of_memory_observer = lambda observer: None
+torch.cuda.memory._record_memory_history = record
+torch.cuda.memory._snapshot = lambda: {"segments": [], "device_traces": [[]]}
+torch.cuda.is_current_stream_capturing = lambda: False
+for call, _ in torch.cuda._queued_calls:  # CUDA's first use
+    if type(getattr(call, "__self__", None)).__name__ == "Recorder":
+        call()
+class OnGpu(torch.nn.Parameter):
+    is_cuda = True
+    device = types.SimpleNamespace(index=0)
+class Plain(torch.optim.Optimizer):
+    def step(self, closure=None):
+        torch.ones(4) * 2
+optimizer = Plain([OnGpu(torch.ones(2))], {})
+for size in (1 << 30, 3 << 30, 2 << 30):
+    now += size
+    peak = max(now, peak)
+    now -= size
+    optimizer.step()
+print(torch._C._cuda_memoryStats(0)["allocated_bytes"]["all"]["peak"] >> 30)
+"""
+
+
+@unittest.skipUnless(HAS_TORCH, "needs build/venv")
+class Memory(Folder):
+    def test_levels_by_step_and_snapshots(self):
+        done = self.run_in("--memory", "--", TORCH_PYTHON, self.script(FAKE_GPU))
+        self.assertEqual((done.status, done.out), (0, "3\n"), "the program's own peak is whole: " + done.err)
+        self.assertIn("allocated at most 3.00 GiB", done.err)
+        names = sorted(path.name.split(".", 2)[2] for path in (self.folder / "stepscope-captures").glob("*.*") if path.suffix != ".stepscope")
+        self.assertEqual(names, ["end.pickle", "end.tensors.json", "peak.pickle", "peak.tensors.json"])
+        self.assertEqual(done.err.count("stepscope memory stepscope-captures/"), 2, done.err)
+        memory = run("report", "--json", self.captures()[0]).json()["memory"]
+        # The first step has no known start.
+        self.assertEqual([bytes >> 30 for bytes in memory["devices"][0]["allocated_peak_by_step_bytes"]], [3, 2])
+
+    def test_a_failure_is_one_line_at_the_end(self):
+        done = self.run_in("--memory", "--", TORCH_PYTHON, self.script(FAKE_GPU), environment={"FAKE_REFUSES": "1"})
+        self.assertEqual((done.status, done.out), (0, "3\n"))
+        self.assertEqual(done.err.count("no memory history: RuntimeError: there is no history here"), 1, done.err)
+
+    def test_without_the_option_nothing_is_asked_for(self):
+        done = self.run_in("--", TORCH_PYTHON, "-c", "import torch; print([c for c, _ in torch.cuda._queued_calls if 'Recorder' in repr(c)])")
+        self.assertEqual((done.status, done.out), (0, "[]\n"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -20,6 +20,23 @@ def _arm():
         pass
 
 
+def _record_memory(torch):
+    """--memory: the file beside this one, loaded by its path, since this folder is no longer on sys.path by then."""
+    try:
+        import os
+
+        if "memory=1" not in os.environ.get("STEPSCOPE_AGENT_OPTIONS", ""):
+            return
+        import importlib.util
+
+        spec = importlib.util.spec_from_file_location("_stepscope_memory", _own_folder() + "/stepscope_memory.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.start(torch)
+    except Exception:
+        pass
+
+
 class _TorchFinder:
     @classmethod
     def find_spec(cls, name, path=None, target=None):
@@ -48,6 +65,7 @@ class _TorchFinder:
                 del loader.exec_module
                 execute(module)
                 _arm()
+                _record_memory(module)
 
             loader.exec_module = exec_module
         except Exception:
@@ -75,6 +93,7 @@ def _run_the_next():
 
 if "torch" in sys.modules:
     _arm()
+    _record_memory(sys.modules["torch"])
 else:
     sys.meta_path.insert(0, _TorchFinder)
 _run_the_next()

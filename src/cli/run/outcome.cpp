@@ -74,11 +74,11 @@ std::vector<AgentStatus> AgentFolder::read_all() const {
   return all;
 }
 
-std::vector<std::string> list_captures(const std::string& directory) {
+std::vector<std::string> list_captures(const std::string& directory, const char* ending) {
   std::vector<std::string> names;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(directory, failed)) {
-    if (entry.path().extension() == ".stepscope") names.push_back(entry.path().filename().string());
+    if (entry.path().extension() == ending) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

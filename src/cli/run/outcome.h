@@ -27,8 +27,10 @@ class AgentFolder {
   std::string path_;
 };
 
-// File names in `directory` that end in ".stepscope".
-[[nodiscard]] std::vector<std::string> list_captures(const std::string& directory);
+// File names in `directory` that end in ".stepscope"; those of memory snapshots in ".pickle".
+inline constexpr const char* kCaptureEnding = ".stepscope";
+inline constexpr const char* kSnapshotEnding = ".pickle";
+[[nodiscard]] std::vector<std::string> list_captures(const std::string& directory, const char* ending = kCaptureEnding);
 
 // Of `now`, those that were not there `before` and belong to one of `agents`, or to another host (whose agents' status
 // files are not here). Two runs into one directory so keep theirs apart.
