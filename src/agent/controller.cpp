@@ -6,8 +6,10 @@
 // Rejected: a thread of ours that opens and closes (it comes some launches late, so the first step would lack some).
 //
 // Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, the optimizer whose
-// step was seen first (others of the same step do not count; two of the same class cannot be told apart, for which
-// --step is there).
+// step was seen first (others of the same step do not count). Several of the same class have one name. Where zero_grad
+// or another class stands between their steps, as many as stood together the last time are one step (zero zero step
+// step); until that was seen once, each counts. Where two alternate as one would (zero step zero step), --step is
+// there.
 #include "agent/controller.h"
 
 #include <unistd.h>
@@ -20,6 +22,7 @@ namespace stepscope::agent {
 namespace {
 
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
+constexpr std::string_view kOptimizer = "Optimizer.";
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
 // Of --every N: as many as torch.profiler's examples; fewer where N leaves no room.
 constexpr std::int64_t kActivePerCycle = 3;
@@ -93,7 +96,7 @@ void Controller::stop() {
 
 bool Controller::is_step_mark(std::string_view name) const {
   if (!options_.step_name.empty()) return is_named(name, options_.step_name);
-  return name.starts_with(kProfilerStep) || name.starts_with(kOptimizerStep);
+  return name.starts_with(kProfilerStep) || name.starts_with(kOptimizer);
 }
 
 bool Controller::accept_mark(std::string_view name) {
@@ -108,8 +111,19 @@ bool Controller::accept_mark(std::string_view name) {
     if (!known.starts_with(kProfilerStep)) status_.step_name = kProfilerStep;
     return true;
   }
-  if (known.empty()) status_.step_name = name;
-  return status_.step_name == name;
+  if (known.starts_with(kProfilerStep)) return false;
+  if (known.empty() && name.starts_with(kOptimizerStep)) status_.step_name = name;
+  return ends_optimizer_run(name);
+}
+
+bool Controller::ends_optimizer_run(std::string_view name) {
+  if (name != status_.step_name) {
+    if (run_count_ > 0) run_length_ = run_count_;
+    run_count_ = 0;
+    return false;
+  }
+  ++run_count_;
+  return run_count_ % run_length_ == 0;
 }
 
 void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) {

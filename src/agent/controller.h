@@ -41,6 +41,7 @@ class Controller {
   // The last: nothing is opened or closed after it. Steps that were under way are not ended by it.
   void stop();
   void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns);
+  // Marks a step, or tells which marks do.
   [[nodiscard]] bool is_step_mark(std::string_view name) const;
 
   // Requests from outside. They take effect in run_requests(): on a thread of the program where there is one that comes
@@ -61,6 +62,7 @@ class Controller {
   void run_request();
   void go_to(ProfilerAction next);
   bool accept_mark(std::string_view name);
+  bool ends_optimizer_run(std::string_view name);
   void open(std::int64_t first_step);
   void close(std::int64_t last_step);
   void publish();
@@ -78,6 +80,8 @@ class Controller {
   std::int64_t next_position_ = 0;  // in the schedule: steps since it began
   std::int64_t next_number_ = 0;    // of the step that is under way
   TimeNs last_end_ns_ = 0;          // of the step before it; 0: none
+  std::uint64_t run_count_ = 0;     // steps of the optimizer since another span of an optimizer
+  std::uint64_t run_length_ = 1;    // how many there were before that one: so many are one step
   AgentStatus status_;
 };
 

@@ -156,6 +156,51 @@ TEST(Controller, OnlyTheFirstOptimizerCounts) {
   EXPECT_EQ(fake.published.step_count, 4U);
 }
 
+std::uint64_t step_count_of(std::string_view pattern, int cycle_count) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  for (int i = 0; i < cycle_count; ++i) {
+    for (const char each : pattern) {
+      const char* const name = each == 'z'   ? "Optimizer.zero_grad#SGD.zero_grad"
+                               : each == 's' ? kSgd
+                                             : "Optimizer.step#Adam.step";
+      EXPECT_TRUE(controller.is_step_mark(name));
+      controller.note_step_mark(name, i, i + 1);
+    }
+  }
+  controller.stop();
+  EXPECT_EQ(fake.published.step_name, kSgd);
+  return fake.published.step_count;
+}
+
+TEST(Controller, OptimizersOfOneClassThatStepTogetherAreOneStep) {
+  EXPECT_EQ(step_count_of("s", 10), 10U);
+  EXPECT_EQ(step_count_of("zs", 10), 10U);
+  EXPECT_EQ(step_count_of("sz", 10), 10U);
+  EXPECT_EQ(step_count_of("zzss", 10), 11U) << "the first two counted before it was known that they are one";
+  EXPECT_EQ(step_count_of("zsssa", 10), 12U) << "three of SGD, one of Adam";
+  EXPECT_EQ(step_count_of("zzzsss", 1), 3U);
+}
+
+TEST(Controller, ARunOfOtherLengthIsLearntAnew) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  auto note = [&](std::string_view pattern) {
+    for (const char each : pattern)
+      controller.note_step_mark(each == 'z' ? "Optimizer.zero_grad#SGD.zero_grad" : kSgd, 0, 1);
+  };
+  note("zssssss");  // zero_grad once before the loop: each is a step
+  EXPECT_EQ(controller.status().step_count, 6U);
+  note("zs");  // six would be one now
+  EXPECT_EQ(controller.status().step_count, 6U);
+  note("zszszs");
+  EXPECT_EQ(controller.status().step_count, 9U);
+  note("sss");  // without zero_grad again
+  EXPECT_EQ(controller.status().step_count, 12U);
+}
+
 TEST(Controller, TheUsersNameIsTheOnlyMark) {
   AgentOptions options;
   options.step_name = "train step";
