@@ -12,13 +12,13 @@
 #include <cstring>
 #include <cwchar>
 #include <mutex>
-#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "agent/parts.h"
 #include "agent/python_code.h"
+#include "agent/thread_owned.h"
 #include "capture/event_ring.h"
 
 namespace stepscope::agent {
@@ -40,30 +40,6 @@ struct Pushed {
   std::uint32_t count = 0;
   std::uint32_t beyond = 0;  // pushes past the array
 };
-constinit thread_local Pushed* pushed __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool thread_is_over __attribute__((tls_model("initial-exec"))) = false;
-
-void end_thread(void* ranges) {
-  pushed = nullptr;
-  thread_is_over = true;
-  delete static_cast<Pushed*>(ranges);
-}
-pthread_key_t thread_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, end_thread);
-    return made;
-  }();
-  return key;
-}
-Pushed* own_ranges() noexcept {
-  if (pushed != nullptr || thread_is_over) return pushed;
-  auto* const made = new (std::nothrow) Pushed;
-  if (made != nullptr && pthread_setspecific(thread_key(), made) == 0) return pushed = made;
-  delete made;
-  return nullptr;
-}
-
 struct Started {
   std::mutex mutex;
   std::uint64_t next = 1;
@@ -151,7 +127,7 @@ void mark(const NvtxDomain* domain, Text text) noexcept try {
 // NVTX: the number of ranges around this one; < 0 on failure.
 template <class Text>
 int push(const NvtxDomain* domain, Text text) noexcept try {
-  Pushed* const own = own_ranges();
+  Pushed* const own = ThreadOwned<Pushed>::get();
   if (own == nullptr) return -1;
   int depth = 0;
   for (std::uint32_t i = 0; i < own->count; ++i) depth += own->ranges[i].domain == domain ? 1 : 0;
@@ -167,7 +143,7 @@ int push(const NvtxDomain* domain, Text text) noexcept try {
 }
 
 int pop(const NvtxDomain* domain) noexcept {
-  Pushed* const own = pushed;
+  Pushed* const own = ThreadOwned<Pushed>::find();
   if (own == nullptr) return -1;
   if (own->beyond != 0) {
     --own->beyond;
@@ -290,7 +266,7 @@ bool attach_nvtx(NvtxGetTable get_table) noexcept try {
   if (get_table == nullptr) return false;
   const auto* const callbacks = static_cast<const NvtxCallbacksTable*>(get_table(kNvtxCallbacksTable));
   if (callbacks == nullptr || callbacks->struct_bytes < sizeof(NvtxCallbacksTable)) return false;
-  (void)thread_key();
+  ThreadOwned<Pushed>::prepare();
   (void)started();
   Table core(*callbacks, kNvtxCore);
   fill_core(core);

@@ -18,12 +18,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <string>
 
 #include "agent/keep.h"
 #include "agent/loaded_library.h"
 #include "agent/parts.h"
+#include "agent/thread_owned.h"
 #include "agent/torch_inputs.h"
 #include "capture/event_ring.h"
 
@@ -50,10 +50,6 @@ struct ThreadOps {
   std::array<Open, kMostSpans> spans;
   std::string inputs;  // kept for its memory
 };
-
-// Plain pointers: the arrays are too large for the space that libraries loaded later get in thread-local storage.
-constinit thread_local ThreadOps* thread_ops __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool thread_is_over __attribute__((tls_model("initial-exec"))) = false;
 
 struct Hook {
   TorchLibrary torch;
@@ -83,36 +79,6 @@ Registration& registration() {
 void lock_registration() { registration().mutex.lock(); }
 void unlock_registration() { registration().mutex.unlock(); }
 
-void end_thread(void* ops) {
-  thread_ops = nullptr;
-  thread_is_over = true;
-  delete static_cast<ThreadOps*>(ops);
-}
-pthread_key_t thread_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, end_thread);
-    return made;
-  }();
-  return key;
-}
-
-ThreadOps* make_thread_ops() noexcept {
-  if (thread_is_over) return nullptr;
-  auto* const made = new (std::nothrow) ThreadOps;
-  if (made == nullptr) return nullptr;
-  if (pthread_setspecific(thread_key(), made) != 0) {
-    delete made;
-    return nullptr;
-  }
-  return thread_ops = made;
-}
-
-ThreadOps* this_thread_ops() noexcept {
-  ThreadOps* const ops = thread_ops;
-  return ops != nullptr ? ops : make_thread_ops();
-}
-
 std::int64_t load_number(const TorchRecord& record, std::uint32_t offset) {
   if (offset == 0) return -1;
   std::int64_t value = 0;
@@ -129,7 +95,7 @@ std::uint32_t inputs_of(const TorchRecord& record, ThreadOps& thread) noexcept t
 
 template <TorchScope kScope, bool kInputs>
 std::unique_ptr<TorchContext> start_op(const TorchRecord& record) {
-  ThreadOps* const thread = this_thread_ops();
+  ThreadOps* const thread = ThreadOwned<ThreadOps>::get();
   if (thread == nullptr || !hook_events_on.load(std::memory_order_relaxed)) return nullptr;
   if (thread->op_count == kMostOps) [[unlikely]] {
     lost_count.fetch_add(1, std::memory_order_relaxed);
@@ -166,7 +132,7 @@ void write_op(const Open& open, TimeNs end_ns, WireOpScope scope) {
 template <TorchScope kScope>
 void end_op(const TorchRecord& record, TorchContext*) {
   const TimeNs end_ns = now_ns();
-  ThreadOps* const thread = thread_ops;
+  ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
   if (thread == nullptr) return;
   for (std::uint32_t left = thread->op_count; left != 0; --left) {
     const Open& open = thread->ops[left - 1];
@@ -189,7 +155,7 @@ std::uint32_t find_span(const ThreadOps& thread, const TorchRecord& record) {
 }
 
 std::unique_ptr<TorchContext> start_span(const TorchRecord& record) {
-  ThreadOps* const thread = this_thread_ops();
+  ThreadOps* const thread = ThreadOwned<ThreadOps>::get();
   const Hook& now = *hook.load(std::memory_order_relaxed);
   if (thread == nullptr) return nullptr;
   const char* const name = now.torch.name(&record);
@@ -217,7 +183,7 @@ std::unique_ptr<TorchContext> start_span(const TorchRecord& record) {
 
 void end_span(const TorchRecord& record, TorchContext*) {
   const TimeNs end_ns = now_ns();
-  ThreadOps* const thread = thread_ops;
+  ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
   if (thread == nullptr) return;
   const std::uint32_t number = find_span(*thread, record);
   if (number == 0) return;
@@ -270,7 +236,7 @@ bool attach_torch_library(const TorchLibrary& torch) noexcept try {
     return false;
   }
   if (!proof.missing.empty()) remark("PyTorch " + torch.version + ": not available: " + proof.missing);
-  (void)thread_key();
+  ThreadOwned<ThreadOps>::prepare();
   (void)registration();
   auto* const made = new Hook{torch, proof.layout, options().stacks && !is_library_loaded("libcuda.so.1")};
   hook.store(made);
@@ -313,7 +279,7 @@ void set_torch_detail(TorchDetail detail) noexcept try {
 }
 
 NameId innermost_op() noexcept {
-  const ThreadOps* const thread = thread_ops;
+  const ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
   return thread == nullptr || thread->op_count == 0 ? NameId(std::size_t{0}) : thread->ops[thread->op_count - 1].name;
 }
 

@@ -55,6 +55,20 @@ RecordsToRows::Times RecordsToRows::times(TimeNs start_ns, TimeNs end_ns, String
   return made;
 }
 
+// False: the times are bad.
+template <class Row, class Record>
+bool RecordsToRows::fill(Row& row, const Record& r) {
+  row.name = definitions_.text(r.name);
+  const Times at = times(r.start_ns, r.end_ns, row.name);
+  row.start_ns = at.start_ns;
+  row.end_ns = at.end_ns;
+  if constexpr (requires { row.file_order; }) row.file_order = offset_;
+  if constexpr (requires { r.correlation; }) {
+    if (r.correlation != 0) row.correlation = r.correlation;  // 0 is CUPTI's "none"
+  }
+  return !at.is_bad;
+}
+
 ThreadId RecordsToRows::thread(std::int64_t id) {
   if (id != last_thread_id_ || !last_thread_.has_value()) {
     last_thread_ = fragment_.thread(process_key_, std::to_string(id));
@@ -113,45 +127,33 @@ void RecordsToRows::on(const WireDevice& r) {
 }
 
 void RecordsToRows::on(const WireOp& r) {
-  const StringId name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, name);
   const ThreadId owner = thread(r.thread_id);
   if (r.scope == WireOpScope::kUser) {
-    // A user's scope is entered by a call that returns at once: its stack holds at the start alone.
-    add_point(owner, at.start_ns, at.start_ns, r.stack);
     Spans::Row span;
-    span.start_ns = at.start_ns;
-    span.end_ns = at.end_ns;
+    (void)fill(span, r);
     span.thread = owner;
-    span.name = name;
-    span.file_order = offset_;
+    // A user's scope is entered by a call that returns at once: its stack holds at the start alone.
+    add_point(owner, span.start_ns, span.start_ns, r.stack);
     fragment_.spans.push_back(span);
     return;
   }
-  add_point(owner, at.start_ns, at.end_ns, r.stack);
   Ops::Row row;
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
+  (void)fill(row, r);
   row.thread = owner;
-  row.name = name;
   row.sequence = r.sequence;
   row.forward_thread = r.forward_thread;
   row.shapes = definitions_.text(r.shapes);
   row.types = definitions_.text(r.types);
   row.concrete_inputs = definitions_.text(r.concrete_inputs);
-  row.file_order = offset_;
+  add_point(owner, row.start_ns, row.end_ns, r.stack);
   fragment_.ops.push_back(row);
 }
 
 void RecordsToRows::on(const WireSpan& r) {
   Spans::Row row;
-  row.name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, row.name);
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
+  (void)fill(row, r);
   row.thread = thread(r.thread_id);
   row.is_async = r.is_async ? 1 : 0;
-  row.file_order = offset_;
   const std::string_view name = fragment_.strings[row.name];
   if (r.source == WireSpanSource::kStep && !name.starts_with("ProfilerStep#")) {
     if (const auto step = split_step_name(name)) {
@@ -159,21 +161,15 @@ void RecordsToRows::on(const WireSpan& r) {
       row.step_number = step->second;
     }
   }
-  add_point(row.thread, at.start_ns, at.start_ns, r.stack);
+  add_point(row.thread, row.start_ns, row.start_ns, r.stack);
   fragment_.spans.push_back(row);
 }
 
 void RecordsToRows::on(const WireCall& r) {
   Calls::Row row;
-  row.name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, row.name);
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
+  (void)fill(row, r);
   row.thread = thread(r.thread_id);
-  // 0 is CUPTI's "none".
-  if (r.correlation != 0) row.correlation = r.correlation;
-  row.file_order = offset_;
-  add_point(row.thread, at.start_ns, at.end_ns, r.stack);
+  add_point(row.thread, row.start_ns, row.end_ns, r.stack);
   fragment_.calls.push_back(row);
   if (r.op != 0 && r.correlation != 0) {
     calls_without_op_row_[r.correlation] = {definitions_.text(r.op), definitions_.stack(r.stack)};
@@ -182,15 +178,11 @@ void RecordsToRows::on(const WireCall& r) {
 
 void RecordsToRows::on(const WireGpuEvent& r) {
   GpuEvents::Row row;
-  row.name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, row.name);
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
-  row.fault = at.is_bad ? TimeFault::kBadDuration : TimeFault::kNone;
+  const bool is_sound = fill(row, r);
+  row.fault = is_sound ? TimeFault::kNone : TimeFault::kBadDuration;
   row.stream = fragment_.stream(r.device, fragment_.strings[number_text(r.stream)]);
   row.device = fragment_.streams.device[row.stream];
   row.kind = static_cast<GpuEventKind>(r.kind);
-  if (r.correlation != 0) row.correlation = r.correlation;
   row.graph_id = r.graph_id;
   row.bytes = r.bytes;
   row.grid_x = r.grid_x;
@@ -202,7 +194,6 @@ void RecordsToRows::on(const WireGpuEvent& r) {
   row.registers_count = r.registers_count;
   row.shared_bytes = r.shared_bytes;
   row.occupancy_percent = -1;
-  row.file_order = offset_;
   fragment_.gpu_events.push_back(row);
   graph_node_of_event_.push_back(r.graph_node);
 }
@@ -213,24 +204,16 @@ void RecordsToRows::on(const WireGraphNode& r) {
 
 void RecordsToRows::on(const WireSync& r) {
   GpuSpans::Row row;
-  row.name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, row.name);
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
+  (void)fill(row, r);
   row.stream = fragment_.stream(r.device, fragment_.strings[number_text(r.stream)]);
   row.device = fragment_.streams.device[row.stream];
   row.category = fragment_.strings.intern("cuda_sync");
-  if (r.correlation != 0) row.correlation = r.correlation;
-  row.file_order = offset_;
   fragment_.gpu_spans.push_back(row);
 }
 
 void RecordsToRows::on(const WireOverhead& r) {
   OtherEvents::Row row;
-  row.name = definitions_.text(r.name);
-  const Times at = times(r.start_ns, r.end_ns, row.name);
-  row.start_ns = at.start_ns;
-  row.end_ns = at.end_ns;
+  (void)fill(row, r);
   row.category = fragment_.strings.intern("overhead");
   row.process_key = fragment_.strings.intern(process_key_);
   row.thread_key = number_text(r.thread_id);

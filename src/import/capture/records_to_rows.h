@@ -63,6 +63,10 @@ class RecordsToRows : public WireVisitor {
     bool is_bad;
   };
   Times times(TimeNs start_ns, TimeNs end_ns, StringId name);
+  // What a row has of a record with a beginning and an end, whichever kind: name, times, place in the file,
+  // correlation.
+  template <class Row, class Record>
+  bool fill(Row& row, const Record& r);
   ThreadId thread(std::int64_t id);
   StringId number_text(std::int64_t number);
   void add_point(ThreadId thread, TimeNs start_ns, TimeNs end_ns, WireStack stack);
