@@ -15,6 +15,7 @@
 #include "agent/gpu.h"
 #include "agent/gpu_devices.h"
 #include "agent/keep.h"
+#include "agent/own_capture.h"
 #include "agent/process_facts.h"
 #include "agent/remarks.h"
 #include "agent/session_gpu.h"
@@ -48,7 +49,9 @@ CaptureInfo describe_capture() {
 Result<std::unique_ptr<CaptureFile>> create_capture() {
   const CaptureInfo info = describe_capture();
   mkdir(options().directory.c_str(), 0777);  // one level; a failure shows at the file
-  return CaptureFile::create(capture_path(options(), info), info, {.max_file_bytes = options().max_file_bytes});
+  AgentState& agent = state();
+  agent.capture_path = capture_path(options(), info);
+  return CaptureFile::create(agent.capture_path, info, {.max_file_bytes = options().max_file_bytes});
 }
 
 void say_complaint(AgentState& agent) {
@@ -157,6 +160,52 @@ bool arm_with(const AgentOptions& options) noexcept try {
   return false;
 }
 
+bool begin_capture(std::string_view text, std::string& problem) noexcept try {
+  Result<AgentOptions> options = parse_agent_options(text);
+  if (!options) {
+    problem = options.error().message;
+    return false;
+  }
+  AgentState& before = state();
+  const std::lock_guard lock(before.arming);
+  if (before.is_active || (before.is_wanted && !before.is_own_capture)) {
+    problem = before.is_own_capture ? "a capture is under way in this process already"
+                                    : "this process is captured by stepscope run already";
+    return false;
+  }
+  auto* const agent = new AgentState;
+  agent->options = std::move(options.value());
+  agent->options.start_paused = true;
+  agent->options_read = agent->is_wanted = agent->is_own_capture = true;
+  reset_remarks();
+  keep_forever(place().exchange(agent));
+  watch_forks();
+  if (Gpu* const gpu = attached_gpu(); gpu != nullptr) gpu->leave_file();
+  (void)attach_all(*agent, agent->options.gpu ? "cuda" : "library");
+  if (activate(*agent)) return true;
+  problem = complaint_line();
+  return false;
+} catch (...) {
+  problem = "the process is out of memory";
+  return false;
+}
+
+std::string end_capture(std::string& problem) noexcept try {
+  AgentState& agent = state();
+  if (!agent.is_own_capture || !agent.is_active) {
+    problem = "no capture was begun";
+    return "";
+  }
+  finish();
+  if (agent.has_unfinished_worker) {
+    problem = complaint_line();
+    return "";
+  }
+  return agent.capture_path;
+} catch (...) {
+  return "";
+}
+
 bool activate(AgentState& agent) {
   set_ring_cap(agent.options.max_memory_bytes / 4);
   auto* const worker = new Worker({.create_file = create_capture,
@@ -211,6 +260,7 @@ void finish() noexcept try {
     if (worker->finish(kFinishLimitNs)) {
       delete worker;
     } else {
+      agent.has_unfinished_worker = true;
       complain("the capture was not finished: the disk or the device did not answer in time");
     }
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "agent/parts.h"
 #include "agent/worker.h"
@@ -20,6 +21,9 @@ struct AgentState {
   std::atomic<bool> is_active{false};  // the worker looks at it too
   bool has_spoken = false;             // the line on stderr
   AgentOptions options;
+  bool has_unfinished_worker = false;  // finish() gave up on it
+  bool is_own_capture = false;         // begun by the program (own_capture.h)
+  std::string capture_path;            // the worker's, until it has finished
 
   std::mutex window;  // opening and closing
   std::atomic<bool> window_is_open{false};

@@ -6,6 +6,11 @@
 //   stepscope_agent_bridge  Stepscope's C++ library in the program (bridge.cpp)
 //   stepscope_agent_start   a program that knows of us: open and close a window
 //   stepscope_agent_stop
+//   stepscope_agent_begin   a profiler object inside the program: a capture of its own (own_capture.h)
+//   stepscope_agent_end
+#include <cstring>
+
+#include "agent/own_capture.h"
 #include "agent/parts.h"
 
 #define STEPSCOPE_AGENT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -20,6 +25,31 @@ STEPSCOPE_AGENT_EXPORT int InitializeInjection() noexcept {
 STEPSCOPE_AGENT_EXPORT int stepscope_agent_arm() noexcept { return stepscope::agent::arm("import") ? 1 : 0; }
 STEPSCOPE_AGENT_EXPORT void stepscope_agent_start() noexcept { stepscope::agent::request_start("the program"); }
 STEPSCOPE_AGENT_EXPORT void stepscope_agent_stop() noexcept { stepscope::agent::request_stop("the program"); }
+
+namespace {
+void copy_text(const std::string& text, char* into, std::size_t bytes) noexcept {
+  if (into == nullptr || bytes == 0) return;
+  const std::size_t size = text.size() < bytes ? text.size() : bytes - 1;
+  std::memcpy(into, text.data(), size);
+  into[size] = '\0';
+}
+}  // namespace
+
+// 1: begun. 0: not; `problem` gets the sentence that says why, cut to fit.
+STEPSCOPE_AGENT_EXPORT int stepscope_agent_begin(const char* options, char* problem, std::size_t bytes) noexcept {
+  std::string why;
+  const bool is_begun = stepscope::agent::begin_capture(options != nullptr ? options : "", why);
+  copy_text(why, problem, bytes);
+  return is_begun ? 1 : 0;
+}
+// 1: `text` gets the path of the finished file. 0: there is none; `text` gets the reason, or nothing where nothing was
+// recorded.
+STEPSCOPE_AGENT_EXPORT int stepscope_agent_end(char* text, std::size_t bytes) noexcept {
+  std::string why;
+  const std::string path = stepscope::agent::end_capture(why);
+  copy_text(path.empty() ? why : path, text, bytes);
+  return path.empty() ? 0 : 1;
+}
 
 namespace {
 // At load, for LD_PRELOAD: the loader's lock is held here, so no part is attached yet.

@@ -1,10 +1,12 @@
 // The passes over each device, in order: pair what was allocated with what was freed; settle the true sizes; sum the
-// levels; look at free pieces and failures; join spans and steps. Each pass reads what the ones before it wrote.
+// levels; look at free pieces and failures; join spans, categories
+// and steps. Each pass reads what the ones before it wrote.
 #include "memory/facts.h"
 
 #include <algorithm>
 
 #include "memory/block_layout.h"
+#include "memory/categories.h"
 #include "memory/fragmentation.h"
 #include "memory/levels.h"
 #include "memory/pairing.h"
@@ -116,6 +118,7 @@ MemoryFacts compute_memory_facts(const MemorySnapshot& snapshot, const MemoryFac
     const std::vector<SnapshotAnnotationId> annotations = find_device_annotations(snapshot, id);
     const std::vector<std::size_t> moments = find_annotation_moments(snapshot, id, annotations);
     assign_spans(snapshot, id, annotations, moments, device.allocations, facts.allocations);
+    infer_categories(snapshot, id, device.allocations, facts.allocations);
     MemorySteps steps = find_memory_steps(snapshot, id, annotations, moments, options.steps_name);
     measure_steps(snapshot, id, allocated, steps);
 

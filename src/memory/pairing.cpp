@@ -48,6 +48,7 @@ class DevicePairing {
     for (const SnapshotEntryId entry : range_.ids()) {
       const AllocatorAction action = entries_.action[entry];
       if (!moves_allocation(action)) continue;
+      alloc_count_ += action == AllocatorAction::kAlloc ? 1 : 0;
       has_free_requests_ |= action == AllocatorAction::kFreeRequested;
       const std::size_t known = out_.addresses.size();
       const std::uint32_t slot = out_.addresses.intern(entries_.address[entry]);
@@ -69,8 +70,11 @@ class DevicePairing {
   void add_older() {
     std::sort(older_.begin(), older_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
     open_.assign(out_.addresses.size(), kNoSlot);
+    const std::size_t row_count = into_.size() + older_.size() + alloc_count_;
+    into_.for_each_column([&](std::string_view, std::string_view, auto& column) { column.raw().reserve(row_count); });
     for (const OlderAllocation& older : older_) {
       Allocations::Row row;
+      row.category = MemoryCategory::kUnknown;
       row.address = older.address;
       if (older.free_entry.has_value()) {
         row.requested_bytes = entries_.size_bytes[older.free_entry];
@@ -127,6 +131,7 @@ class DevicePairing {
 
   AllocationId add(SnapshotEntryId entry) {
     Allocations::Row row;
+    row.category = MemoryCategory::kUnknown;
     row.address = entries_.address[entry];
     row.requested_bytes = entries_.size_bytes[entry];
     row.size_bytes = rounding_.round(row.requested_bytes);
@@ -183,6 +188,7 @@ class DevicePairing {
   Allocations& into_;
   Pairing out_;
   bool has_free_requests_ = false;
+  std::size_t alloc_count_ = 0;
   std::vector<OlderAllocation> older_;
   std::vector<std::uint32_t> open_;  // by slot: the live row
 };

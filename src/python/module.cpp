@@ -11,7 +11,10 @@
 
 #include <thread>
 
+#include "analyze/stacks.h"
+#include "export/chrome_trace.h"
 #include "import/importers.h"
+#include "python/column_values.h"
 #include "python/errors.h"
 #include "python/recording.h"
 #include "report/json.h"
@@ -102,8 +105,10 @@ std::optional<GroupBy> group_named(std::string_view by) {
   return std::nullopt;
 }
 
-AveragesOptions averages_options(std::string_view by, std::size_t stack_depth) {
+AveragesOptions averages_options(const Recording& recording, std::string_view by, std::size_t stack_depth) {
   AveragesOptions options;
+  // A capture has the stacks of Python beside its operators, not in them.
+  options.python_stacks = recording.trace().info.producer == "capture";
   const auto group = group_named(by);
   if (!group) throw nb::value_error("by: one of name, shape, stack, module");
   options.group_by = *group;
@@ -113,7 +118,7 @@ AveragesOptions averages_options(std::string_view by, std::size_t stack_depth) {
 
 std::string ops_text(const Recording& recording, std::string_view by, std::size_t stack_depth, std::string_view sort,
                      std::optional<std::size_t> limit, std::size_t width, bool as_json) {
-  const AveragesOptions options = averages_options(by, stack_depth);
+  const AveragesOptions options = averages_options(recording, by, stack_depth);
   const Averages averages = compute_averages(recording.trace(), options);
   OpsTable table{averages, {}, options.group_by, std::string(sort)};
   if (sort.empty()) {
@@ -125,6 +130,30 @@ std::string ops_text(const Recording& recording, std::string_view by, std::size_
   }
   if (limit && table.rows.size() > *limit) table.rows.resize(*limit);
   return as_json ? write_ops_json(table) : write_ops_text(table, plain_style(width, false));
+}
+
+void write_chrome(const Recording& recording, const std::string& path) {
+  std::optional<Status> written;
+  {
+    const nb::gil_scoped_release others_run;
+    written.emplace(write_chrome_trace_file(recording.trace(), path));
+  }
+  if (!*written) raise(written->error());
+}
+
+std::vector<std::string> folded_stacks(const Recording& recording, std::string_view metric) {
+  const auto stacks = compute_folded_stacks(recording.trace(), metric);
+  if (!stacks) throw nb::value_error(("no metric '" + std::string(metric) + "'").c_str());
+  std::vector<std::string> lines;
+  for (const FoldedStack& stack : *stacks) lines.push_back(stack.line());
+  return lines;
+}
+
+nb::list column_of(const Table& table, std::string_view name) {
+  for (const ArrowColumn& column : table.table->columns) {
+    if (column.name == name) return column_values(column);
+  }
+  throw nb::key_error(std::string(name).c_str());
 }
 
 nb::dict info_of(const Recording& recording) {
@@ -173,6 +202,7 @@ void bind_table(nb::module_& m) {
                      for (const ArrowColumn& column : self.table->columns) docs.push_back(column.doc);
                      return docs;
                    })
+      .def("column", column_of, nb::arg("name"))
       .def("__len__", [](const Table& self) { return self.table->row_count(); });
 }
 
@@ -217,9 +247,11 @@ void bind_recording(nb::module_& m) {
       .def(
           "ops",
           [](const Recording& self, std::string_view by, std::size_t stack_depth) {
-            return Table{averages_table(self.trace(), averages_options(by, stack_depth))};
+            return Table{averages_table(self.trace(), averages_options(self, by, stack_depth))};
           },
           nb::arg("by") = "name", nb::arg("stack_depth") = 5)
+      .def("write_chrome_trace", write_chrome, nb::arg("path"))
+      .def("folded_stacks", folded_stacks, nb::arg("metric"))
       .def("ops_text", ops_text, nb::arg("by"), nb::arg("stack_depth"), nb::arg("sort"), nb::arg("limit").none(),
            nb::arg("width"), nb::arg("as_json"));
 }

@@ -1,0 +1,288 @@
+"""profile: the schedule's transitions, one capture a cycle, and what can be asked of the last one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _agent, _core
+from .._trace import Report, Trace
+from ._averages import EventAverages, averages_of
+from ._schedule import ProfilerAction, as_action
+
+NONE, WARMUP = ProfilerAction.NONE, ProfilerAction.WARMUP
+RECORD, SAVE = ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE
+
+# What a transition does (docs/glossary.md, "schedule"): (from, to) -> names of methods. `None`: the end.
+_TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
+    (NONE, WARMUP): ("_prepare",),
+    (NONE, RECORD): ("_prepare", "_start"),
+    (NONE, SAVE): ("_prepare", "_start"),
+    (WARMUP, NONE): ("_warn_lost", "_start", "_stop"),
+    (WARMUP, RECORD): ("_start",),
+    (WARMUP, SAVE): ("_start",),
+    (WARMUP, None): ("_start", "_stop"),
+    (RECORD, NONE): ("_warn_lost", "_stop"),
+    (RECORD, WARMUP): ("_warn_lost", "_stop"),
+    (RECORD, None): ("_stop", "_trace_ready"),
+    (SAVE, NONE): ("_stop", "_trace_ready"),
+    (SAVE, WARMUP): ("_stop", "_trace_ready", "_prepare"),
+    (SAVE, RECORD): ("_stop", "_trace_ready", "_prepare", "_start"),
+    (SAVE, SAVE): ("_stop", "_trace_ready", "_prepare", "_start"),
+    (SAVE, None): ("_stop", "_trace_ready"),
+}
+
+
+@dataclass(frozen=True)
+class TimeRange:
+    """Microseconds since 1970."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Event:
+    """One operator, label or kernel that ran."""
+
+    name: str
+    time_range: TimeRange
+    thread: int
+    input_shapes: Any
+    is_async: bool
+    device_type: str
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    @property
+    def cpu_time_total(self) -> float:
+        return self.time_range.elapsed_us() if self.device_type == "DeviceType.CPU" else 0.0
+
+    @property
+    def device_time_total(self) -> float:
+        return 0.0 if self.device_type == "DeviceType.CPU" else self.time_range.elapsed_us()
+
+
+class profile:
+    """torch.profiler.profile with Stepscope's capture behind it; see the package's text for an example.
+
+    `activities`: ProfilerActivity.CPU and CUDA; left out, both where there is a GPU. `experimental_config`,
+    `execution_trace_observer`, `custom_trace_id_callback` and `post_processing_timeout_s` are accepted and have no
+    effect. The trace of the last finished cycle is `trace`; `report()` says where its steps went.
+
+    Raises CaptureError where `stepscope run` captures the process already.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
+        import torch
+
+        wanted = None if activities is None else {getattr(activity, "name", str(activity)) for activity in activities}
+        if wanted is not None and not wanted:
+            raise AssertionError("No valid profiler activities found")
+        has_gpu = torch.cuda.is_available()
+        self.use_device = "cuda" if has_gpu and (wanted is None or "CUDA" in wanted or bool(use_cuda)) else None
+        self.record_shapes = record_shapes or with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_flops = with_flops
+        self.with_modules = with_modules
+        self.on_trace_ready = on_trace_ready
+        self.record_steps = schedule is not None
+        self.schedule: Callable[[int], Any] = schedule if schedule is not None else lambda _step: RECORD
+        self.step_num = 0
+        self.current_action = as_action(self.schedule(0))
+        self._step_span: Any = None
+        self._folder: str | None = None
+        self._is_begun = False
+        self._trace: Trace | None = None
+        self._metadata: dict[str, str] = {}
+
+    # ---- The cycle.
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._go(NONE, self.current_action)
+        self._open_step()
+
+    def stop(self) -> None:
+        self._close_step()
+        self._go(self.current_action, None)
+        # As torch: started again, it goes on in the same cycle.
+
+    def step(self) -> None:
+        """Ends a step and begins the next."""
+        self._close_step()
+        before = self.current_action
+        after = as_action(self.schedule(self.step_num + 1))
+        self.step_num += 1
+        self.current_action = after
+        self._go(before, after)
+        self._open_step()
+
+    def _open_step(self) -> None:
+        if not self.record_steps:
+            return
+        from torch.profiler import record_function
+
+        self._step_span = record_function(f"ProfilerStep#{self.step_num}")
+        self._step_span.__enter__()
+
+    def _close_step(self) -> None:
+        if self._step_span is not None:
+            span, self._step_span = self._step_span, None
+            span.__exit__(None, None, None)
+
+    def _go(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
+        for name in _TRANSITIONS.get((before, after), ()):
+            getattr(self, name)()
+
+    # ---- What transitions do.
+
+    def _prepare(self) -> None:
+        if self._is_begun:
+            return
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="stepscope-")
+        _agent.begin(
+            self._folder,
+            shapes=self.record_shapes,
+            stacks=self.with_stack,
+            memory=self.profile_memory,
+            gpu=self.use_device is not None,
+        )
+        self._is_begun = True
+
+    def _start(self) -> None:
+        self._prepare()
+        _agent.start()
+
+    def _stop(self) -> None:
+        self._is_begun = False
+        try:
+            _agent.stop()
+            path = _agent.end()
+            self._trace = None if path is None else Trace(_core.read(path)[0], path, 0, 0)
+        finally:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
+
+    def _warn_lost(self) -> None:
+        warnings.warn("Incorrect schedule: the cycle ended without a step to save it", stacklevel=3)
+
+    def _trace_ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    # ---- The last finished cycle.
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded, as `stepscope.load` gives it."""
+        if self._trace is None:
+            raise AssertionError("Profiler must be stopped, with a recorded step, before its results can be read")
+        return self._trace
+
+    def report(self, **asked: Any) -> Report:
+        """Where the step time went and what to do; arguments as Trace.report."""
+        return self.trace.report(**asked)
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventAverages:
+        by = "stack" if group_by_stack_n > 0 else "shape" if group_by_input_shape else "name"
+        text = self.trace._recording.ops_text(by, max(group_by_stack_n, 1), "", None, 80, True)
+        return averages_of(
+            json.loads(text), device=self.use_device, profile_memory=self.profile_memory, with_flops=self.with_flops
+        )
+
+    def events(self) -> list[Event]:
+        """Every operator, label and kernel, by start."""
+        base_ns = int(self.trace.info["base_ns"])
+        found: list[Event] = []
+        for name in ("ops", "spans"):
+            table = self.trace._recording.table(name)
+            shapes = table.column("shapes") if name == "ops" else [""] * len(table)
+            is_async = table.column("is_async") if name == "spans" else [0] * len(table)
+            for label, start, end, thread, shape, asynchronous in zip(
+                table.column("name"),
+                table.column("start_ns"),
+                table.column("end_ns"),
+                table.column("thread"),
+                shapes,
+                is_async,
+            ):
+                where = TimeRange((start + base_ns) / 1e3, (end + base_ns) / 1e3)
+                found.append(
+                    Event(label, where, thread, json.loads(shape) if shape else [], bool(asynchronous), "DeviceType.CPU")
+                )
+        table = self.trace._recording.table("gpu_events")
+        for label, start, end, stream in zip(
+            table.column("name"), table.column("start_ns"), table.column("end_ns"), table.column("stream")
+        ):
+            where = TimeRange((start + base_ns) / 1e3, (end + base_ns) / 1e3)
+            found.append(Event(label, where, stream, [], False, "DeviceType.CUDA"))
+        return sorted(found, key=lambda event: event.time_range.start)
+
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
+        """Writes a trace for Perfetto and chrome://tracing; compressed where the name ends in .gz."""
+        self.trace._recording.write_chrome_trace(os.fspath(path))
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes folded stacks for flame graphs, whole microseconds."""
+        lines = self.trace._recording.folded_stacks(metric)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[profile], None]:
+    """Writes each trace into `dir_name` as WORKER.TIME.pt.trace.json[.gz]; WORKER is HOST_PID where it is not given."""
+
+    def write(prof: profile) -> None:
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError(f"Can't create directory: {dir_name}") from error
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return write
