@@ -26,6 +26,7 @@ struct AgentState {
   std::string capture_path;            // the worker's, until it has finished
 
   std::mutex window;  // opening and closing
+  bool is_warmed_up = false;
   std::atomic<bool> window_is_open{false};
   TimeNs window_start_ns = 0;
   std::int64_t window_first_step = -1;

@@ -11,8 +11,10 @@
 #include "agent/agent_state.h"
 #include "agent/capture_test_support.h"
 #include "agent/fake_cupti_test_support.h"
+#include "agent/fake_torch.h"
 #include "agent/gpu.h"
 #include "agent/remarks.h"
+#include "agent/torch_hook.h"
 #include "capture/event_ring.h"
 
 // Leak checkers ask this at each exit. A forked child has what the parent's other threads were in the middle of, and
@@ -380,6 +382,29 @@ TEST_F(AgentTest, ThousandsOfWindowsCostNoMemoryAndEndInOneFile) {
   const Records records = read_capture(folder.files()[0]);
   EXPECT_EQ(records.ops.size(), 100U);
   EXPECT_TRUE(records.has_end);
+}
+
+TEST_F(AgentTest, AWarmUpStepIsHeardAndNotWritten) {
+  const FakeTorch torch;
+  ASSERT_TRUE(attach_torch_library(FakeTorch::library()));
+  AgentOptions options = paused();
+  options.start_paused = false;
+  options.schedule = "wait=1,warmup=1,active=1,repeat=1";
+  ASSERT_TRUE(arm_with(options));
+  std::vector<std::size_t> callback_counts;
+  for (int step = 0; step < 4; ++step) {
+    FakeTorch::run(TorchScope::kUser, "ProfilerStep#" + std::to_string(step), [&] {
+      callback_counts.push_back(FakeTorch::callback_count());
+      FakeTorch::run(TorchScope::kFunction, "op of step " + std::to_string(step));
+    });
+  }
+  finish();
+  detach_torch();
+  EXPECT_EQ(callback_counts, (std::vector<std::size_t>{1, 3, 3, 1}));
+  const Records records = read_capture(folder.files().at(0));
+  ASSERT_EQ(records.ops.size(), 2U);
+  EXPECT_EQ(records.strings.at(records.ops[0].name), "op of step 2");
+  EXPECT_EQ(records.strings.at(records.ops[1].name), "ProfilerStep#2");
 }
 
 }  // namespace

@@ -36,7 +36,9 @@ bool attach_python() noexcept;
 
 // torch_hook.cpp: operators by PyTorch's record-function callbacks.
 
-enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kFull };
+// kWarmUp: everything is done as in full but the writing, so that names, stacks and memory are there when a window
+// opens.
+enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kWarmUp, kFull };
 // Looks for libtorch_cpu.so among the loaded objects, finds the symbols, proves them with one operator. False: no torch
 // yet (may be called again) or refused (a remark says why).
 bool attach_torch() noexcept;
@@ -48,8 +50,8 @@ void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside wind
 
 // window.cpp: what a window switches on and off.
 
-// Does what is slow the first time (CUPTI's first start, 20 ms), so that the window's first step does not pay for it:
-// in a warm-up step, on the thread that steps.
+// Does what is slow the first time (CUPTI's first start, 20 ms; operators, their names and stacks met once), so that
+// the window's first step does not pay for it: at the start of the first warm-up step, on the thread that steps.
 void prepare_window() noexcept;
 // Opens a window now: rings, operators in full, GPU. `first_step` as WireWindow; -1: not known. False: one is open
 // already, or the agent is disarmed. Takes 0.1 ms once everything is attached; the caller is the thread whose step

@@ -42,6 +42,7 @@ struct Open {
   std::uint32_t stack;
   std::uint32_t detail;
   bool is_step;
+  bool is_heard;  // began inside a window
 };
 struct ThreadOps {
   std::uint32_t op_count = 0;
@@ -54,10 +55,12 @@ struct ThreadOps {
 struct Hook {
   TorchLibrary torch;
   TorchLayout layout;
+  bool takes_stacks = false;
   bool takes_op_stacks = false;  // without a GPU no launch has one
 };
 std::atomic<Hook*> hook{nullptr};  // set once and kept: callbacks may be under way on any thread
 std::atomic<bool> is_ending{false};
+std::atomic<bool> is_warming{false};
 std::atomic<std::uint64_t> lost_count{0};
 
 // Guards what is registered.
@@ -93,29 +96,36 @@ std::uint32_t inputs_of(const TorchRecord& record, ThreadOps& thread) noexcept t
   return 0;
 }
 
+// Outside windows nothing is written; operators are followed there for graphs that are captured (the callbacks of
+// launches ask for the innermost one), and in a warm-up step, which takes every stack that launches will ask for.
 template <TorchScope kScope, bool kInputs>
 std::unique_ptr<TorchContext> start_op(const TorchRecord& record) {
   ThreadOps* const thread = ThreadOwned<ThreadOps>::get();
-  if (thread == nullptr || !hook_events_on.load(std::memory_order_relaxed)) return nullptr;
+  if (thread == nullptr) return nullptr;
   if (thread->op_count == kMostOps) [[unlikely]] {
     lost_count.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   const Hook& now = *hook.load(std::memory_order_relaxed);
+  const bool is_heard = hook_events_on.load(std::memory_order_relaxed);
+  const bool warms = is_warming.load(std::memory_order_relaxed);
+  const bool takes_stack = is_heard ? now.takes_op_stacks : warms && now.takes_stacks;
   const char* const name = now.torch.name(&record);
   Open& open = thread->ops[thread->op_count];
   open.record = &record;
   open.name = name == nullptr ? NameId(std::size_t{0}) : intern_name({name, std::strlen(name)});
   open.sequence = load_number(record, now.layout.sequence);
   open.forward_thread = kScope == TorchScope::kBackward ? load_number(record, now.layout.forward_thread) : -1;
-  open.stack = now.takes_op_stacks && thread->op_count == 0 ? python_stack_now() : 0;
-  open.detail = kInputs ? inputs_of(record, *thread) : 0;
+  open.stack = takes_stack && thread->op_count == 0 ? python_stack_now() : 0;
+  open.detail = kInputs && (is_heard || warms) ? inputs_of(record, *thread) : 0;
+  open.is_heard = is_heard;
   ++thread->op_count;
   open.start_ns = now_ns();  // last: what we did is not the operator's
   return nullptr;
 }
 
 void write_op(const Open& open, TimeNs end_ns, WireOpScope scope) {
+  if (!open.is_heard) return;
   HookEvent event;
   event.kind = HookEventKind::kOp;
   event.flags = static_cast<std::uint16_t>(scope);
@@ -162,8 +172,9 @@ std::unique_ptr<TorchContext> start_span(const TorchRecord& record) {
   if (name == nullptr) return nullptr;
   const std::string_view text(name);
   const bool is_on = hook_events_on.load(std::memory_order_relaxed);
+  const bool warms = is_warming.load(std::memory_order_relaxed);
   const bool is_step = is_step_mark(text);
-  if (!is_on && !is_step) return nullptr;
+  if (!is_on && !is_step && !warms) return nullptr;
   // A record at this address that never ended here: it ended on another thread.
   if (const std::uint32_t stale = find_span(*thread, record); stale != 0) forget_span(*thread, stale - 1);
   if (thread->span_count == kMostSpans) {
@@ -175,8 +186,9 @@ std::unique_ptr<TorchContext> start_span(const TorchRecord& record) {
   open.record = &record;
   open.name = intern_name(text);
   open.sequence = open.forward_thread = -1;
-  open.stack = is_on ? python_stack_now() : 0;
+  open.stack = is_on || warms ? python_stack_now() : 0;
   open.is_step = is_step;
+  open.is_heard = is_on || is_step;
   open.start_ns = now_ns();
   return nullptr;
 }
@@ -238,7 +250,8 @@ bool attach_torch_library(const TorchLibrary& torch) noexcept try {
   if (!proof.missing.empty()) remark("PyTorch " + torch.version + ": not available: " + proof.missing);
   ThreadOwned<ThreadOps>::prepare();
   (void)registration();
-  auto* const made = new Hook{torch, proof.layout, options().stacks && !is_library_loaded("libcuda.so.1")};
+  auto* const made =
+      new Hook{torch, proof.layout, options().stacks, options().stacks && !is_library_loaded("libcuda.so.1")};
   hook.store(made);
   return true;
 } catch (...) {
@@ -268,7 +281,8 @@ void set_torch_detail(TorchDetail detail) noexcept try {
   const std::lock_guard lock(registered.mutex);
   if (registered.detail == detail) return;
   registered.detail = detail;
-  const bool is_full = detail == TorchDetail::kFull;
+  is_warming.store(detail == TorchDetail::kWarmUp, std::memory_order_relaxed);
+  const bool is_full = detail == TorchDetail::kFull || detail == TorchDetail::kWarmUp;
   const bool with_inputs = options().shapes && now->layout.has_shapes();
   auto& handles = registered.handles;
   set_registered(now->torch, handles[0], is_full, op_callback<TorchScope::kFunction>(with_inputs));

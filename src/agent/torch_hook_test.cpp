@@ -92,6 +92,35 @@ TEST_F(TorchHook, RegistersOnlyWhatIsAskedFor) {
   EXPECT_EQ(FakeTorch::callback_count(), 0U);
 }
 
+TEST_F(TorchHook, AWarmUpStepMeetsEveryNameAndWritesNothing) {
+  hook_events_on = false;
+  set_torch_detail(TorchDetail::kWarmUp);
+  EXPECT_EQ(FakeTorch::callback_count(), 3U);
+  const std::uint32_t before = intern_name("before the warm-up").value;
+  FakeTorch::Record under_way;
+  FakeTorch::begin(under_way, TorchScope::kFunction, "warm::op");
+  EXPECT_EQ(name_text(innermost_op()), "warm::op");
+  FakeTorch::run(TorchScope::kUser, "warm span");
+  const std::uint32_t after = intern_name("after the warm-up").value;
+  EXPECT_EQ(after, before + 3);
+  // The window opens: the same callbacks, and what began before it is left out.
+  set_torch_detail(TorchDetail::kFull);
+  hook_events_on = true;
+  EXPECT_EQ(FakeTorch::callback_count(), 3U);
+  FakeTorch::run(TorchScope::kFunction, "warm::op");
+  FakeTorch::run(TorchScope::kUser, "warm span");
+  FakeTorch::end(under_way);
+  EXPECT_EQ(intern_name("after the window").value, after + 1);
+  EXPECT_EQ(names(), "warm::op warm span");
+}
+
+TEST_F(TorchHook, BetweenWindowsAGraphsCaptureFindsItsOperator) {
+  hook_events_on = false;
+  set_torch_detail(TorchDetail::kFull);  // --graphs
+  FakeTorch::run(TorchScope::kFunction, "aten::mm", [] { EXPECT_EQ(name_text(innermost_op()), "aten::mm"); });
+  EXPECT_EQ(names(), "");
+}
+
 TEST_F(TorchHook, LetsSpansOverlap) {
   set_torch_detail(TorchDetail::kFull);
   FakeTorch::Record first, second;

@@ -1,5 +1,7 @@
 // Opening and closing, each on the caller's thread, so that the first and the last call of a step fall on the right
 // side. Order: what is heard first is switched off last, so that no record comes without the call that made it.
+#include <utility>
+
 #include "agent/agent_state.h"
 #include "agent/gpu.h"
 #include "agent/parts.h"
@@ -14,10 +16,11 @@ void listen_between_windows(const AgentState& agent) noexcept {
 void prepare_window() noexcept try {
   AgentState& agent = state();
   const std::lock_guard lock(agent.window);
+  if (agent.is_disarmed || agent.window_is_open) return;
+  if (!std::exchange(agent.is_warmed_up, true)) set_torch_detail(TorchDetail::kWarmUp);
   static bool is_prepared = false;  // under the lock of the state that has the GPU: children of a fork have none
   Gpu* const gpu = attached_gpu();
-  if (is_prepared || gpu == nullptr || !agent.options.gpu || agent.is_disarmed || agent.window_is_open) return;
-  if (agent.session_has_gpu) return;
+  if (is_prepared || gpu == nullptr || !agent.options.gpu || agent.session_has_gpu) return;
   is_prepared = true;
   if (gpu->start()) gpu->stop();
 } catch (...) {
