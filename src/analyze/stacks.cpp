@@ -10,6 +10,7 @@
 #include "analyze/averages.h"
 #include "analyze/backward_links.h"
 #include "analyze/python_frames.h"
+#include "base/hash.h"
 
 namespace stepscope {
 namespace {
@@ -109,7 +110,7 @@ class StackTrie {
   };
   const Trace& trace_;
   std::vector<Entry> nodes_;
-  tsl::robin_map<std::uint64_t, Node> index_;
+  tsl::robin_map<std::uint64_t, Node, MixedHash> index_;
   tsl::robin_map<std::uint32_t, Node> by_call_stack_;
   tsl::robin_map<std::string_view, FrameName> names_;  // of the frames and of lines_
   std::vector<std::string_view> lines_;                // in the trace's strings

@@ -100,11 +100,11 @@ class Convert(unittest.TestCase):
         self.assertIn("--rank", run("convert", both, "-o", self.path("a.json")).err)
 
     def test_wrong_usage(self):
-        for output in ("a.pftrace", "a.json.zst", "a", "a.csv"):
+        for output in ("a.txt", "a.json.zst", "a"):
             with self.subTest(output):
                 done = run("convert", GOOD, "-o", self.path(output))
                 self.assertEqual(done.status, USAGE)
-                self.assertIn(".json.gz", done.err)
+                self.assertIn("no format is known by this name", done.err)
         self.assertEqual(run("convert", GOOD).status, USAGE)
         same = run("convert", GOOD, "-o", GOOD)
         self.assertEqual(same.status, USAGE)

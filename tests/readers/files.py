@@ -45,3 +45,14 @@ def session_like(suffix=".pt.trace.json"):
     path = FOLDER / f"session_like{suffix}"
     subprocess.run([SESSION_LIKE_TRACE, str(path)], check=True)
     return str(path)
+
+
+def convert(name, path):
+    subprocess.run([PROGRAM, "convert", str(DATA / f"{name}.pt.trace.json.gz"), "-o", str(path)], check=True)
+
+
+def converted(name, ending):
+    """The bytes of the recording in another format."""
+    path = FOLDER / f"{name.replace('/', '_')}{ending}"
+    convert(name, path)
+    return path.read_bytes()

@@ -31,6 +31,15 @@ class Perfetto(unittest.TestCase):
                 self.assertGreater(int(theirs[0][3]), 100)
                 self.assertEqual(query(files.rewritten(name), sql), theirs)
 
+    def test_the_protobuf_has_the_slices_of_the_json(self):
+        sql = ("select count(*), sum(dur) from slice where category in ('cpu_op', 'user_annotation', 'python_function', 'cuda_runtime', "
+               "'cuda_driver', 'kernel', 'gpu_memcpy', 'gpu_memset', 'gpu_user_annotation')")
+        for name in RECORDINGS:
+            with self.subTest(name):
+                path = str(files.FOLDER / "proto.pftrace")
+                files.convert(name, path)
+                self.assertEqual(query(path, sql), query(files.original(name), sql))
+
     def test_a_session_has_what_was_put_there(self):
         path = files.session_like()
         # Its CSV does not escape quotes.

@@ -3,31 +3,16 @@
 // Times to 0.001 us (torch adds doubles, so its sums carry rounding), counts, memory and FLOPs exactly, rows in the
 // same order. The percentages of torch's table are not compared: its "Self CUDA %" passes 100% for user annotations.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <nlohmann/json.hpp>
 
 #include "analyze/averages.h"
 #include "analyze/stacks.h"
+#include "recorded/read_gzip.h"
 #include "recorded/recorded_trace.h"
 
 namespace stepscope {
 namespace {
-
-std::string read_gzip(const std::string& path) {
-  std::string out;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    ADD_FAILURE() << "cannot open " << path;
-    return out;
-  }
-  char buffer[1 << 16];
-  for (int got = gzread(file, buffer, sizeof buffer); got > 0; got = gzread(file, buffer, sizeof buffer)) {
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
-  gzclose(file);
-  return out;
-}
 
 struct Case {
   const char* file;
