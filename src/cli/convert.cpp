@@ -174,12 +174,12 @@ int run_convert(const Arguments& arguments, Console& console) {
   app.add_option("-o,--output", request.output, "file to write; its ending says the format")
       ->required()
       ->type_name("FILE");
-  app.add_option("--to", request.to, "format, where the ending does not say it")->type_name("FORMAT");
-  app.add_option("--table", request.table, "of CSV: operators, kernels, steps, ops, calls, gpu_events, ...")
+  app.add_option("--to", request.to, "format, if the ending does not say it")->type_name("FORMAT");
+  app.add_option("--table", request.table, "of CSV: operators, kernels, steps, gpu_events, ...")
       ->type_name("NAME");
   app.add_option("--steps", request.trace.steps_name, "of the steps table: the span that is one step")
       ->type_name("NAME");
-  app.add_option("--device", request.trace.device, "of memory timelines and the steps table; else the busiest")
+  app.add_option("--device", request.trace.device, "of timelines and steps; else the busiest")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
   add_rank_and_threads(app, request.trace);
