@@ -40,7 +40,7 @@ std::string help_footer() {
   std::string text = kExamples;
   text += "Written, by --to or by the ending of the file:\n";
   for (const ConvertFormat& format : convert_formats()) {
-    text += fmt::format("  {:<16} {}\n{:19}{}\n", format.name, format.endings, "", format.help);
+    text += fmt::format("  {:<16} {}\n      {}\n", format.name, format.endings, format.help);
   }
   return text + "\n" + kExitStatus;
 }
@@ -175,8 +175,7 @@ int run_convert(const Arguments& arguments, Console& console) {
       ->required()
       ->type_name("FILE");
   app.add_option("--to", request.to, "format, if the ending does not say it")->type_name("FORMAT");
-  app.add_option("--table", request.table, "of CSV: operators, kernels, steps, gpu_events, ...")
-      ->type_name("NAME");
+  app.add_option("--table", request.table, "of CSV: operators, kernels, steps, gpu_events, ...")->type_name("NAME");
   app.add_option("--steps", request.trace.steps_name, "of the steps table: the span that is one step")
       ->type_name("NAME");
   app.add_option("--device", request.trace.device, "of timelines and steps; else the busiest")
