@@ -1,0 +1,242 @@
+// One device after the other. Free events become a request and its completion, since a trace knows one moment of a
+// free.
+#include "memory/trace_snapshot.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "memory/levels.h"
+#include "memory/trace_stacks.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int32_t kCpu = 0;
+// No machine has so many; a damaged file must not cost a table for each number in it.
+constexpr std::size_t kMostDevices = 256;
+// Above what any device has: the segment whose only meaning is its size.
+constexpr std::uint64_t kSegmentAddress = std::uint64_t{1} << 62;
+
+bool is_of_gpu(const MemoryEvents& events, MemoryEventId id) {
+  return events.device_type[id] != kCpu && events.device_number[id] >= 0;
+}
+
+std::int64_t magnitude(std::int64_t bytes) {
+  if (bytes >= 0) return bytes;
+  return bytes == std::numeric_limits<std::int64_t>::min() ? std::numeric_limits<std::int64_t>::max() : -bytes;
+}
+
+// Stacks of allocations, by row of memory_events; found thread by thread.
+std::vector<SnapshotStackId> find_stacks(const Trace& trace, MemorySnapshot& snapshot) {
+  const MemoryEvents& events = trace.memory_events;
+  std::vector<SnapshotStackId> stacks(events.size());
+  Column<ThreadId, std::vector<MemoryEventId>> by_thread;
+  by_thread.raw().resize(trace.threads.size());
+  for (const MemoryEventId id : events.ids().ids()) {
+    if (is_of_gpu(events, id) && events.bytes[id] != 0) by_thread[events.thread[id]].push_back(id);
+  }
+  TraceStacks open(trace, snapshot);
+  for (std::size_t i = 0; i < by_thread.size(); ++i) {
+    if (by_thread.raw()[i].empty()) continue;
+    open.begin_thread(ThreadId(i));
+    for (const MemoryEventId id : by_thread.raw()[i]) stacks[id.value] = open.at(events.time_ns[id]);
+  }
+  return stacks;
+}
+
+class DeviceMaker {
+ public:
+  DeviceMaker(const Trace& trace, const std::vector<SnapshotStackId>& stacks, std::int64_t number, MemorySnapshot& into)
+      : trace_(trace), stacks_(stacks), number_(number), into_(into) {}
+
+  void make(const std::vector<MemoryEventId>& events) {
+    first_entry_ = static_cast<std::uint32_t>(into_.entries.size());
+    for (const MemoryEventId id : events) {
+      has_reserved_ |= trace_.memory_events.bytes[id] != 0 && trace_.memory_events.total_reserved_bytes[id].has_value();
+    }
+    for (const MemoryEventId id : events) add(id);
+    add_device(add_segment());
+  }
+
+ private:
+  void add(MemoryEventId id) {
+    const MemoryEvents& events = trace_.memory_events;
+    const std::int64_t bytes = events.bytes[id];
+    if (bytes == 0) return;  // a level that was read, not a change
+    if (events.total_allocated_bytes[id].has_value()) allocated_ = events.total_allocated_bytes[id];
+    const auto address = static_cast<std::uint64_t>(events.address[id].value_or(0));
+    const std::int64_t size = magnitude(bytes);
+    if (!has_reserved_) follow_live(address, bytes);
+    const MaybeInt reserved =
+        has_reserved_ ? events.total_reserved_bytes[id] : MaybeInt{std::max<std::int64_t>(live_sum_, 0)};
+    if (bytes > 0) {
+      reserve(id, reserved);
+      push(id, AllocatorAction::kAlloc, address, size);
+      live_[address] = {size, stacks_[id.value]};
+    } else {
+      push(id, AllocatorAction::kFreeRequested, address, size);
+      push(id, AllocatorAction::kFreeCompleted, address, size);
+      live_.erase(address);
+      reserve(id, reserved);
+    }
+  }
+
+  // Where the trace has no totals: what is known to be live. Older memory shows when it is freed, so it is none here.
+  void follow_live(std::uint64_t address, std::int64_t bytes) {
+    const auto known = live_.find(address);
+    if (known != live_.end()) live_sum_ = subtract_wrapping(live_sum_, known->second.size_bytes);
+    if (bytes > 0) live_sum_ = add_wrapping(live_sum_, bytes);
+  }
+
+  void reserve(MemoryEventId id, MaybeInt now) {
+    if (!now.has_value() || now.value() < 0) return;
+    const std::int64_t before = reserved_.value_or(reserved_before_first(id, now.value()));
+    reserved_ = now;
+    if (now.value() > before) {
+      push(id, AllocatorAction::kSegmentMap, kSegmentAddress + static_cast<std::uint64_t>(before),
+           now.value() - before);
+    } else if (now.value() < before) {
+      push(id, AllocatorAction::kSegmentUnmap, kSegmentAddress + static_cast<std::uint64_t>(now.value()),
+           before - now.value());
+    }
+  }
+
+  // A caching allocator's first event need not change what it holds. Where all that is held is allocated (calls of
+  // CUDA, not an allocator), it did.
+  [[nodiscard]] std::int64_t reserved_before_first(MemoryEventId id, std::int64_t now) const {
+    const bool is_same = !has_reserved_ || trace_.memory_events.total_allocated_bytes[id] == MaybeInt{now};
+    return is_same ? std::max<std::int64_t>(subtract_wrapping(now, trace_.memory_events.bytes[id]), 0) : now;
+  }
+
+  void push(MemoryEventId id, AllocatorAction action, std::uint64_t address, std::int64_t size) {
+    SnapshotEntries::Row row;
+    row.action = action;
+    row.category = MemoryCategory::kUnknown;
+    row.address = address;
+    row.size_bytes = size;
+    row.time_us = add_wrapping(trace_.info.base_ns, trace_.memory_events.time_ns[id]) / 1000;
+    row.stack = stacks_[id.value];
+    into_.entries.push_back(row);
+  }
+
+  void add_block(std::uint64_t address, std::int64_t size, BlockState state, SnapshotStackId stack) {
+    SnapshotBlocks::Row row;
+    row.address = address;
+    row.size_bytes = size;
+    if (state != BlockState::kInactive) row.requested_bytes = size;
+    row.state = state;
+    row.stack = stack;
+    into_.blocks.push_back(row);
+  }
+
+  // What is held at the end. Blocks keep their own addresses, though the segment has a made-up one.
+  IdRange<SnapshotSegmentId> add_segment() {
+    SnapshotSegments::Row row;
+    row.device = SnapshotDeviceId(into_.devices.size());
+    row.address = kSegmentAddress;
+    row.is_expandable = 1;
+    row.blocks.begin = static_cast<std::uint32_t>(into_.blocks.size());
+    std::int64_t live_bytes = 0;
+    for (const auto& [address, live] : live_) {
+      add_block(address, live.size_bytes, BlockState::kActiveAllocated, live.stack);
+      live_bytes = add_wrapping(live_bytes, live.size_bytes);
+    }
+    // The allocator's total holds more: allocated before the trace began and never freed in it.
+    const std::int64_t older = allocated_.has_value() ? subtract_wrapping(allocated_.value(), live_bytes) : 0;
+    if (older > 0) add_block(kSegmentAddress, older, BlockState::kActiveAllocated, {});
+    row.allocated_bytes = row.active_bytes = add_wrapping(live_bytes, std::max<std::int64_t>(older, 0));
+    row.total_bytes = std::max(reserved_.value_or(row.active_bytes), row.active_bytes);
+    row.requested_bytes = row.active_bytes;
+    if (row.total_bytes > row.active_bytes) {
+      add_block(kSegmentAddress + static_cast<std::uint64_t>(std::max<std::int64_t>(older, 0)),
+                row.total_bytes - row.active_bytes, BlockState::kInactive, {});
+    }
+    row.blocks.end = static_cast<std::uint32_t>(into_.blocks.size());
+    const SnapshotSegmentId added = into_.segments.push_back(row);
+    return {added.value, added.value + 1};
+  }
+
+  void add_device(IdRange<SnapshotSegmentId> segments) {
+    SnapshotDevices::Row row;
+    row.number = number_;
+    row.entries = {first_entry_, static_cast<std::uint32_t>(into_.entries.size())};
+    row.segments = segments;
+    into_.devices.push_back(row);
+  }
+
+  struct Live {
+    std::int64_t size_bytes;
+    SnapshotStackId stack;
+  };
+  const Trace& trace_;
+  const std::vector<SnapshotStackId>& stacks_;
+  const std::int64_t number_;
+  MemorySnapshot& into_;
+  std::uint32_t first_entry_ = 0;
+  bool has_reserved_ = false;
+  MaybeInt reserved_, allocated_;
+  std::int64_t live_sum_ = 0;
+  std::map<std::uint64_t, Live> live_;
+};
+
+void add_annotations(const Trace& trace, MemorySnapshot& snapshot) {
+  struct Mark {
+    TimeNs time_ns;
+    bool is_start;
+    StringId name;
+  };
+  std::vector<Mark> marks;
+  marks.reserve(2 * trace.spans.size());
+  for (const SpanId id : trace.spans.ids().ids()) {
+    std::string name(trace.text(trace.spans.name[id]));
+    if (const MaybeInt step = trace.spans.step_number[id]; step.has_value()) name += "#" + std::to_string(step.value());
+    const StringId copied = snapshot.strings.intern(name);
+    marks.push_back({trace.spans.start_ns[id], true, copied});
+    marks.push_back({std::max(trace.spans.end_ns[id], trace.spans.start_ns[id] + 1), false, copied});
+  }
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
+    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_start < b.is_start;
+  });
+  for (const Mark& mark : marks) {
+    SnapshotAnnotations::Row row;
+    row.name = mark.name;
+    row.is_start = mark.is_start ? 1 : 0;
+    row.device_number = -1;
+    row.time_us = add_wrapping(trace.info.base_ns, mark.time_ns) / 1000;
+    snapshot.annotations.push_back(row);
+  }
+}
+
+}  // namespace
+
+Result<MemorySnapshot> snapshot_from_trace(const Trace& trace) {
+  const MemoryEvents& events = trace.memory_events;
+  std::map<std::int64_t, std::vector<MemoryEventId>> by_device;
+  bool has_change = false;
+  for (const MemoryEventId id : events.ids().ids()) {
+    if (!is_of_gpu(events, id)) continue;
+    const std::int64_t number = events.device_number[id];
+    if (by_device.size() == kMostDevices && !by_device.contains(number)) continue;
+    by_device[number].push_back(id);
+    has_change |= events.bytes[id] != 0;
+  }
+  if (!has_change) {
+    return Error{ErrorCode::kNotFound,
+                 events.empty() ? "the trace has no memory events: record it with profile_memory=True, or with "
+                                  "`stepscope run --memory`"
+                                : "the trace has no allocation on a GPU",
+                 trace.info.source};
+  }
+  MemorySnapshot snapshot;
+  const std::vector<SnapshotStackId> stacks = find_stacks(trace, snapshot);
+  for (const auto& [number, ids] : by_device) DeviceMaker(trace, stacks, number, snapshot).make(ids);
+  add_annotations(trace, snapshot);
+  snapshot.info.source = trace.info.source;
+  snapshot.info.format = kTraceSnapshotFormat;
+  snapshot.info.byte_count = trace.info.text_bytes;
+  snapshot.info.has_history = snapshot.info.has_device_traces = true;
+  return snapshot;
+}
+
+}  // namespace stepscope
