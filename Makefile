@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 CMAKE_BUILD = cmake --build --preset
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
-.PHONY: demo test setup-cupti check tidy sanitize asan tsan bench setup setup-python build clean
+.PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench setup setup-python build clean
 
 demo: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
@@ -34,11 +34,19 @@ setup-cupti: setup
 setup-python: setup
 	@tools/setup_python.sh
 
+# The tools of the page's tests, and everything from Debian that `make test` needs, so that one line installs it.
+setup-web: setup-test
+	@tools/setup_web.sh
+
+setup-test:
+	@mkdir -p build
+	@tools/setup.sh tools/packages-web.txt
+
 build: setup
 	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS)
 
-test: setup-cupti build check setup-python
+test: setup-test setup-cupti build check setup-python setup-web
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_headers
 	@ctest --preset release -j $(JOBS)
 

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Installs the Debian packages of tools/packages.txt that are missing. As root it installs them and says which;
-# as another user it prints the one line to type and stops. Nothing outside Debian's packages is fetched.
+# setup.sh [LIST...]: installs the Debian packages of tools/packages.txt, and of further lists, that are missing. As root
+# it installs them and says which; as another user it prints the one line to type and stops. Nothing outside Debian's
+# packages is fetched.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
 if ! command -v dpkg-query >/dev/null 2>&1; then
-  echo "setup: this is no Debian system; install the equivalents of tools/packages.txt yourself" >&2
+  echo "setup: this is no Debian system; install the equivalents of tools/packages*.txt yourself" >&2
   exit 0
 fi
 missing=""
-for package in $(grep -v '^#' tools/packages.txt); do
+for package in $(grep -hv '^#' tools/packages.txt "$@"); do
   status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)
   [ "$status" = "install ok installed" ] || missing="$missing $package"
 done

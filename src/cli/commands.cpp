@@ -14,8 +14,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
+    {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
     {"ctl", "start, stop and ask the recording of a program that runs", run_ctl},
     {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},

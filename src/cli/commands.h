@@ -28,6 +28,7 @@ int run_bench(const Arguments& arguments, Console& console);
 int run_convert(const Arguments& arguments, Console& console);
 int run_mfu(const Arguments& arguments, Console& console);
 int run_run(const Arguments& arguments, Console& console);
+int run_view(const Arguments& arguments, Console& console);
 int run_ctl(const Arguments& arguments, Console& console);
 
 // The program: finds the command and runs it; --help and --version of the program itself. With --json a command that

@@ -1,16 +1,12 @@
 // stepscope report: read each file, compute facts, find, build; then print one report or a row for each.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <memory>
-
-#include "analyze/facts.h"
+#include "cli/gathering.h"
 #include "cli/options.h"
-#include "cli/reading.h"
 #include "cli/units.h"
+#include "report/html/html_page.h"
 #include "report/json.h"
 #include "report/terminal.h"
-#include "rules/rules.h"
 
 namespace stepscope {
 namespace {
@@ -35,6 +31,7 @@ struct Request {
   std::optional<std::size_t> top;
   std::optional<double> peak_flops_per_s;
   std::optional<std::size_t> finding;  // from 1
+  std::string html;                    // a page to be written; empty: none
 };
 
 void add_options(CLI::App& app, Request& request) {
@@ -50,6 +47,7 @@ void add_options(CLI::App& app, Request& request) {
   app.add_option("--finding", request.finding, "the proof of finding N, on the timeline")
       ->type_name("N")
       ->check(whole_number(1, 1000));
+  app.add_option("--html", request.html, "write a page too, as `stepscope view` does")->type_name("FILE");
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -57,112 +55,13 @@ void add_options(CLI::App& app, Request& request) {
 ReportOptions report_options(const Request& request, const Style& style) {
   constexpr std::size_t kDefaultTop = 5;  // both tables fit a second screen
   ReportOptions options;
-  options.asked = {request.trace.steps_name, request.trace.window == "all", request.trace.device, request.trace.rank};
   // The tables cost a pass of their own: JSON has them on request, and the view of one finding needs none.
   options.top_count = request.top.value_or(request.json || request.finding ? 0 : kDefaultTop);
   options.tables_when_withheld = request.top.has_value();
   if (request.finding) options.finding = *request.finding - 1;
   options.excerpt_cell_count = excerpt_cell_count(style);
+  options.page = !request.html.empty();
   return options;
-}
-
-FactOptions fact_options(const Request& request) {
-  FactOptions options;
-  options.steps.span_name = request.trace.steps_name;
-  options.whole_file_window = request.trace.window == "all";
-  options.device_number = request.trace.device;
-  options.peak_flops_per_s = request.peak_flops_per_s;
-  return options;
-}
-
-// A recording with its facts, kept while several ranks are looked at together.
-struct Recording {
-  Trace trace;
-  Facts facts;
-};
-
-// All recordings of all files.
-struct Gathered {
-  std::vector<Report> reports;
-  std::vector<UnusableFile> unusable;
-  std::vector<std::int64_t> ranks_seen;
-  std::string wrong;  // what was asked does not fit; empty if it does
-  // In the order of `reports`; empty when they are one, or too large to be kept together.
-  std::vector<std::unique_ptr<Recording>> kept;
-  std::uint64_t kept_text_bytes = 0;
-  bool keep = true;
-};
-
-// A trace takes half a byte for each byte of JSON and its facts a third: what fits half of the machine is kept.
-std::uint64_t most_text_bytes_kept() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::uint64_t{4} << 30;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 2;
-}
-
-void add_recording(Trace trace, const Request& request, const ReportOptions& options, Gathered& gathered) {
-  auto recording = std::make_unique<Recording>();
-  recording->trace = std::move(trace);
-  recording->facts = compute_facts(recording->trace, fact_options(request));
-  const RuleInput input{recording->trace, recording->facts};
-  std::vector<Finding> findings = find_all(input);
-  const std::string verdict = write_verdict(input, findings);
-  gathered.reports.push_back(build_report(recording->trace, recording->facts, std::move(findings), verdict, options));
-  gathered.kept_text_bytes += recording->trace.info.text_bytes;
-  gathered.keep = gathered.keep && gathered.kept_text_bytes <= most_text_bytes_kept();
-  if (gathered.keep) {
-    gathered.kept.push_back(std::move(recording));
-  } else {
-    gathered.kept.clear();
-  }
-}
-
-void add_file(const std::string& path, const Request& request, const ReportOptions& options, Gathered& gathered) {
-  auto read = read_file(path, request.trace.threads);
-  if (!read) {
-    gathered.unusable.push_back({path, read.error()});
-    return;
-  }
-  for (Trace& trace : *read) {
-    if (trace.info.rank) gathered.ranks_seen.push_back(*trace.info.rank);
-    if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
-    const std::string wrong = check_asked(trace, request.trace);
-    if (!wrong.empty()) {
-      gathered.wrong = fmt::format("{}: {}", path, wrong);
-      return;
-    }
-    add_recording(std::move(trace), request, options, gathered);
-  }
-}
-
-Gathered gather(const Request& request, const ReportOptions& options) {
-  Gathered gathered;
-  for (const std::string& path : request.files) {
-    add_file(path, request, options, gathered);
-    if (!gathered.wrong.empty()) return gathered;
-  }
-  if (request.trace.rank && gathered.reports.empty() && gathered.unusable.size() < request.files.size()) {
-    const std::string present =
-        gathered.ranks_seen.empty() ? "no file names its rank" : "there are: " + list_numbers(gathered.ranks_seen);
-    gathered.wrong = fmt::format("no rank {}; {}", *request.trace.rank, present);
-  }
-  return gathered;
-}
-
-std::optional<JointFindings> find_together(const Gathered& gathered) {
-  if (gathered.kept.size() != gathered.reports.size() || !are_ranks_of_one_run(gathered.reports)) return std::nullopt;
-  std::vector<RuleInput> inputs;
-  inputs.reserve(gathered.kept.size());
-  for (const auto& recording : gathered.kept) inputs.push_back({recording->trace, recording->facts});
-  JointFindings joint;
-  joint.findings = find_over_ranks(inputs);
-  joint.verdict = write_ranks_verdict(inputs, joint.findings);
-  return joint;
-}
-
-int exit_code_of(ReportStatus status) {
-  if (status == ReportStatus::kComplete) return kExitComplete;
-  return status == ReportStatus::kPartial ? kExitPartial : kExitUnusable;
 }
 
 int print(const std::string& text, int exit_code, Console& console) {
@@ -174,7 +73,17 @@ int print_unusable(const UnusableFile& file, bool json, Console& console) {
   return json ? print(write_json(file), kExitUnusable, console) : kExitUnusable;
 }
 
+// False: a page was asked for and could not be written.
+template <class Reports>
+bool write_page(const Reports& reports, const Request& request, Console& console) {
+  if (request.html.empty()) return true;
+  const Status written = write_html_file(request.html, write_html(reports));
+  if (!written) console.complain(written.error());
+  return written.has_value();
+}
+
 int print_one(const Report& report, const Request& request, const Style& style, Console& console) {
+  if (!write_page(report, request, console)) return kExitUnusable;
   const int exit_code = exit_code_of(report.status);
   if (request.json) return print(write_json(report), exit_code, console);
   if (!request.finding) return print(write_terminal(report, style), exit_code, console);
@@ -183,6 +92,7 @@ int print_one(const Report& report, const Request& request, const Style& style, 
 
 int print_all(const RankReports& ranks, const Request& request, const Style& style, Console& console) {
   for (const UnusableFile& file : ranks.unusable) console.complain(file.error);
+  if (!write_page(ranks, request, console)) return kExitUnusable;
   const std::string text = request.json ? write_json(ranks) : write_terminal(ranks, style);
   return print(text, exit_code_of(ranks.status), console);
 }
@@ -204,18 +114,13 @@ int run_report(const Arguments& arguments, Console& console) {
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   const Style style = Console::style(request.style.colour, request.style.width);
-  Gathered gathered = gather(request, report_options(request, style));
+  Gathered gathered = gather({request.files, request.trace, request.peak_flops_per_s, report_options(request, style)});
   if (gathered.wrong.empty()) gathered.wrong = check_finding(gathered, request);
   if (!gathered.wrong.empty()) {
     console.complain(gathered.wrong);
     return kExitUsage;
   }
-  const bool is_single = gathered.reports.size() + gathered.unusable.size() == 1;
-  if (!is_single) {
-    auto joint = find_together(gathered);
-    return print_all(join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(joint)), request,
-                     style, console);
-  }
+  if (!gathered.is_single()) return print_all(join(std::move(gathered)), request, style, console);
   if (!gathered.unusable.empty()) return print_unusable(gathered.unusable.front(), request.json, console);
   return print_one(gathered.reports.front(), request, style, console);
 }

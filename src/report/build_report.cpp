@@ -1,6 +1,7 @@
 // The report is put together section by section; each takes what it needs and leaves the ids behind.
 #include <algorithm>
 
+#include "report/html/page_data.h"
 #include "report/report.h"
 #include "report/synchronizations.h"
 #include "report/tables.h"
@@ -169,6 +170,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   const bool wants_tables = options.top_count > 0 && (report.has_headline() || options.tables_when_withheld);
   if (wants_tables) report.tables = build_tables(trace, facts, options.asked.whole_file_window, options.top_count);
   add_excerpts(trace, facts, options, report);
+  if (options.page) report.page_data = build_page_data(trace, facts, {options.asked.whole_file_window});
   return report;
 }
 

@@ -116,6 +116,7 @@ struct Report {
   std::optional<Tables> tables;              // when asked for
   std::optional<std::size_t> shown_finding;  // --finding N: index into findings
   std::optional<TimeNs> first_event_ns;      // where viewers begin to count; only with shown_finding
+  std::string page_data;                     // packed columns for the HTML page; empty unless asked for
   std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order
 
   [[nodiscard]] const DeviceReport* main_device() const;
@@ -144,6 +145,7 @@ struct ReportOptions {
   std::size_t top_count = 0;            // rows of each table; 0: no tables
   std::optional<std::size_t> finding;   // index of the finding whose timeline is wanted
   std::size_t excerpt_cell_count = 60;  // its width
+  bool page = false;                    // columns for the HTML page
 };
 
 // With every text made safe to print.

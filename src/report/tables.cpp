@@ -15,12 +15,6 @@ namespace {
 
 bool contains(Interval interval, TimeNs time_ns) { return time_ns >= interval.start_ns && time_ns < interval.end_ns; }
 
-// The steps on the host's clock; without steps, or over the whole file, what `steps.window` says for both clocks.
-Interval host_window(const Steps& steps, bool whole_file_window) {
-  if (whole_file_window || steps.steps.empty()) return steps.window;
-  return {steps.steps.front().host.start_ns, steps.steps.back().host.end_ns};
-}
-
 bool is_owned(const Trace& trace, GpuEventId event, Interval host, Interval gpu) {
   const CallId call = trace.gpu_events.call[event];
   if (!call.has_value()) return contains(gpu, trace.gpu_events.start_ns[event]);
@@ -76,6 +70,11 @@ void add_operators(const Trace& trace, Interval host, Tables& tables) {
 }
 
 }  // namespace
+
+Interval host_window(const Steps& steps, bool whole_file_window) {
+  if (whole_file_window || steps.steps.empty()) return steps.window;
+  return {steps.steps.front().host.start_ns, steps.steps.back().host.end_ns};
+}
 
 Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window, std::size_t top_count) {
   const Interval host = host_window(facts.steps, whole_file_window);

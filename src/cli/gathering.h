@@ -1,0 +1,46 @@
+// Reading recordings, judging them one by one, and together where they are ranks of one run: what `report` and `view`
+// have in common. They differ in what they print.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "report/ranks.h"
+#include "report/report.h"
+
+namespace stepscope {
+
+struct GatherRequest {
+  std::vector<std::string> files;
+  TraceOptions trace;
+  std::optional<double> peak_flops_per_s;
+  ReportOptions report;  // its `asked` is filled in from `trace`
+};
+
+// A recording with its facts, kept while several ranks are looked at together.
+struct Recording {
+  Trace trace;
+  Facts facts;
+};
+
+// All recordings of all files.
+struct Gathered {
+  std::vector<Report> reports;
+  std::vector<UnusableFile> unusable;
+  std::vector<std::int64_t> ranks_seen;
+  std::string wrong;  // what was asked does not fit; empty if it does
+  // In the order of `reports`; empty when they are one, or too large to be kept together.
+  std::vector<std::unique_ptr<Recording>> kept;
+  std::uint64_t kept_text_bytes = 0;
+  bool keep = true;
+  [[nodiscard]] bool is_single() const { return reports.size() + unusable.size() == 1; }
+};
+
+[[nodiscard]] Gathered gather(GatherRequest request);
+// One document over all of them.
+[[nodiscard]] RankReports join(Gathered gathered);
+[[nodiscard]] int exit_code_of(ReportStatus status);
+
+}  // namespace stepscope

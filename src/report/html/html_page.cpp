@@ -1,0 +1,74 @@
+// Puts the data where the template has its mark.
+//
+// Both kinds of data are base64, so nothing in a trace can end an element or begin one: there is nothing to escape. The
+// template brings its own content security policy, which lets nothing run but the script whose hash it names, and
+// nothing be fetched (docs/decisions/page.md).
+#include "report/html/html_page.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "export/text_sink.h"
+#include "report/html/page_columns.h"
+#include "report/html/page_strings.h"
+#include "report/html/page_template.h"
+#include "report/json.h"
+
+namespace stepscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Long names stand in findings too.
+void shorten_texts(Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (text.size() > kMostPageTextBytes) json = page_text(text);
+  } else if (json.is_structured()) {
+    for (Json& item : json) shorten_texts(item);
+  }
+}
+
+// The page has whole tables of its own; those of --top N would only make pages differ.
+void drop_tables(Json& json) {
+  json.erase("tables");
+  if (const auto ranks = json.find("ranks"); ranks != json.end()) {
+    for (Json& report : *ranks) report.erase("tables");
+  }
+}
+
+std::string block(const std::string& id, const std::string& data) {
+  return fmt::format("<script type=\"application/octet-stream\" id=\"{}\">{}</script>\n", id, data);
+}
+
+std::string fill_template(const std::string& document, const std::vector<const Report*>& reports) {
+  Json json = Json::parse(document, nullptr, false);
+  drop_tables(json);
+  shorten_texts(json);
+  std::string blocks = block("stepscope-document", pack_for_page(json.dump()));
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    blocks += block(fmt::format("stepscope-recording-{}", i), reports[i]->page_data);
+  }
+  constexpr std::string_view kMark = "<!--stepscope-data-->";
+  const std::string_view page = page_template();
+  const std::size_t at = page.find(kMark);
+  if (at == std::string_view::npos) return "";  // a broken build: page_test says so
+  return std::string(page.substr(0, at)) + blocks + std::string(page.substr(at + kMark.size()));
+}
+
+}  // namespace
+
+std::string write_html(const Report& report) { return fill_template(write_json(report), {&report}); }
+
+std::string write_html(const RankReports& ranks) {
+  std::vector<const Report*> reports;
+  for (const Report& report : ranks.reports) reports.push_back(&report);
+  return fill_template(write_json(ranks), reports);
+}
+
+Status write_html_file(const std::string& path, const std::string& html) {
+  return write_text_file(path, [&](const TextSink& sink) { return sink(html); });
+}
+
+}  // namespace stepscope

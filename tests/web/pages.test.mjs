@@ -1,0 +1,243 @@
+// Opens the pages of recordings as a reader does: every view is clicked, every number that is also in the program's own
+// JSON is compared with it, and any error, policy violation or request fails the test.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { closeBrowser, data, folder, makePage, model, openPage, openTab, run } from "./browser.mjs";
+
+after(closeBrowser);
+
+const recordings = [
+  "h200/loader.pt.trace.json.gz",
+  "h200/solid4_stack.pt.trace.json.gz",
+  "h200/graph.pt.trace.json.gz",
+  "planted/checkpoint.pt.trace.json.gz",
+  "planted/launch_blocking.pt.trace.json.gz",
+  "jax/vm.trace.json.gz",
+  "capture/cpu_v1_0.stepscope",
+  "cases/A01_truncated_mid_event.json",
+];
+
+async function checkOverview(page, report) {
+  assert.equal(await page.locator(".verdict .sentence").innerText(), report.verdict);
+  const cards = page.locator("article.finding");
+  assert.equal(await cards.count(), report.findings.length);
+  for (const [i, finding] of report.findings.entries()) {
+    assert.equal(await cards.nth(i).locator("h3").innerText(), finding.title);
+    assert.equal(await cards.nth(i).locator(".id").innerText(), finding.id);
+  }
+  if (report.steps.median_ns !== null) {
+    const shown = await page.locator(".figures strong").first().innerText();
+    const [value, unit] = shown.split(" ");
+    const ns = Number(value.replaceAll(",", "")) * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[unit];
+    assert.ok(Math.abs(ns - report.steps.median_ns) <= report.steps.median_ns * 0.005, `${shown} is ${report.steps.median_ns}`);
+  }
+  const bars = page.locator("g.step");
+  if (report.steps.count > 0) assert.equal(await bars.count(), report.steps.count);
+  const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, input, select, canvas")].filter((e) => {
+    const name = e.getAttribute("aria-label") || e.textContent || e.closest("label")?.textContent || "";
+    return name.trim() === "";
+  }).length);
+  assert.equal(unnamed, 0, "every control has a name");
+}
+
+async function checkTimeline(page, report, steps) {
+  await openTab(page, "Timeline");
+  await page.locator(".timeline canvas").waitFor();
+  const shown = await model(page, (m, t) => ({
+    gpu: m.gpu.count,
+    host: m.host.count,
+    steps: m.steps.map((s) => [s.number, s.end - s.start, s.busy]),
+    idle: m.devices.map((d) => [d.number, [...m.gaps.start.keys()].filter((i) => m.gaps.device[i] === d.row).reduce((sum, i) => sum + m.gaps.end[i] - m.gaps.start[i], 0)]),
+    causes: m.gaps.partLength.reduce((sum, ns) => sum + ns, 0),
+    tracks: t.layout.tracks.map((track) => track.id),
+  }));
+  const { ledger } = report;
+  assert.equal(shown.gpu, ledger.gpu_event_count - ledger.bad_duration_count - ledger.duplicate_gpu_event_count);
+  assert.deepEqual(shown.steps.map((s) => s.slice(0, 2)), steps.rows.map((row) => [row.step, row.duration_ns]));
+  for (const [i, row] of steps.rows.entries()) if (row.gpu_busy_ns !== null) assert.equal(shown.steps[i][2], row.gpu_busy_ns);
+  for (const device of report.devices) {
+    if (device.idle_ns === null) continue;
+    const idle = shown.idle.find(([number]) => number === device.device)[1];
+    assert.equal(idle, device.idle_ns, "gaps add up to the idle time");
+  }
+  if (report.devices.length === 1 && report.devices[0].idle_ns !== null) assert.equal(shown.causes, report.devices[0].idle_ns);
+
+  // Keys move it, a drag on the ruler selects, a click chooses.
+  const canvas = page.locator(".timeline canvas");
+  await canvas.focus();
+  const before = await model(page, (_, t) => [t.view.start, t.view.end]);
+  await page.keyboard.press("w");
+  await page.keyboard.press("d");
+  const moved = await model(page, (_, t) => [t.view.start, t.view.end]);
+  assert.ok(moved[1] - moved[0] < before[1] - before[0], "W zooms in");
+  await page.keyboard.press("0");
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + 300, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 700, box.y + 10, { steps: 4 });
+  await page.mouse.up();
+  await page.getByText("Selected:").waitFor();
+  await page.mouse.move(box.x + 600, box.y + 200);
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".facts").waitFor();
+  await page.getByLabel("launch arrows").check();
+  await page.getByRole("button", { name: "Keys" }).click();
+  await page.getByLabel("search").fill("a");
+  await page.getByRole("button", { name: "Next match" }).click();
+  await page.keyboard.press("Escape");
+}
+
+async function checkTables(page, report) {
+  await openTab(page, "Tables");
+  for (const name of ["Operators", "Kernels", "Shapes", "Modules"]) {
+    await page.getByRole("tab", { name, exact: true }).click();
+    if (name !== "Kernels" || !report.tables || report.tables.kernels.length === 0) continue;
+    await page.locator("table.sortable").waitFor();
+    const rows = await page.locator("table.sortable tbody tr").evaluateAll((all) => all.map((tr) => [...tr.cells].map((td) => td.title || td.firstChild?.textContent)));
+    assert.equal(rows.length, Math.min(500, report.tables.kernels.length));
+    const [first] = report.tables.kernels;
+    const shown = rows.find((row) => row[0] === first.name);
+    assert.ok(shown, `${first.name} is in the table`);
+    assert.equal(shown[2], first.count.toLocaleString("en-US"));
+    await page.getByRole("button", { name: /^count/ }).click();
+    await page.getByLabel("filter").fill(first.name.slice(0, 12));
+    await page.getByRole("button", { name: "Copy as CSV" }).click();
+    await page.getByText(/copied as CSV|did not allow/).waitFor();
+  }
+}
+
+async function checkFlames(page) {
+  await openTab(page, "Flame graph");
+  for (const time of ["GPU time", "CPU time"]) {
+    for (const by of ["Python stack", "module", "operator"]) {
+      await page.getByLabel(time, { exact: true }).check();
+      await page.getByLabel(by, { exact: true }).check();
+      const canvas = page.locator(".flame canvas");
+      if (await canvas.count()) await canvas.click({ position: { x: 60, y: 28 } });
+    }
+  }
+}
+
+for (const file of recordings) {
+  test(`page of ${file}`, async () => {
+    const report = JSON.parse(run("report", data(file), "--json", "--top", "1000000"));
+    const steps = JSON.parse(run("steps", data(file), "--json"));
+    const { page, wrong, close } = await openPage(makePage("one", data(file)));
+    await page.locator("h1").waitFor();
+    await checkOverview(page, report);
+    await checkTimeline(page, report, steps);
+    await checkTables(page, report);
+    await checkFlames(page);
+    await page.getByRole("button", { name: /Switch to the dark/ }).click();
+    await page.locator("html[data-theme=dark]").waitFor();
+    await openTab(page, "Overview");
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+}
+
+test("a finding leads to its evidence", async () => {
+  const file = data("h200/loader.pt.trace.json.gz");
+  const report = JSON.parse(run("report", file, "--json"));
+  const { page, wrong, close } = await openPage(makePage("evidence", file));
+  await page.getByRole("button", { name: "Show on the timeline", exact: true }).first().click();
+  await page.locator(".timeline canvas").waitFor();
+  const shown = await model(page, (m, t) => [t.evidence.start + Number(m.directory.origin_ns), t.evidence.end + Number(m.directory.origin_ns), t.view.start <= t.evidence.start && t.view.end >= t.evidence.end]);
+  const { at } = report.findings[0].evidence.find((e) => e.at);
+  // The file's times have 16 digits and more: a double keeps them within half a microsecond.
+  assert.ok(Math.abs(shown[0] - at.start_ns) < 512 && Math.abs(shown[1] - at.end_ns) < 512);
+  assert.ok(shown[2], "it is in sight");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("two ranks stand on one clock", async () => {
+  const files = [0, 1].map((rank) => data(`h200/straggler_rank${rank}.pt.trace.json.gz`));
+  const report = JSON.parse(run("report", ...files, "--json"));
+  const { page, wrong, close } = await openPage(makePage("ranks", ...files));
+  assert.equal(await page.locator(".verdict .sentence").innerText(), report.verdict);
+  assert.equal(await page.locator("article.finding").count(), report.findings.length);
+  await openTab(page, "Ranks");
+  await page.locator(".ranks canvas").waitFor();
+  const labels = await page.locator("table.ranks tbody tr td:first-child").allInnerTexts();
+  assert.deepEqual(labels.map((text) => text.trim()), report.ranks.map((rank) => rank.label));
+  await page.locator(".ranks canvas").hover();
+  await page.mouse.wheel(0, -300);
+  await openTab(page, "Timeline");
+  await page.locator(".timeline canvas").waitFor();
+  await page.getByLabel("recording").selectOption("1");
+  await page.locator(".timeline canvas").waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("hostile names stay names", async () => {
+  const names = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "\"'`${alert(3)}<!--<script>",
+    "=HYPERLINK(\"http://example.org\")",
+    "ünï\u2028cöde \u202e right to left",
+    "x".repeat(10 << 20),
+  ];
+  const events = [{ ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1, ts: 0, dur: 900 }];
+  names.forEach((name, i) => {
+    events.push({ ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 10 + i * 100, dur: 80, args: { "External id": i + 1, "Input Dims": name.slice(0, 100) } });
+    events.push({ ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: 20 + i * 100, dur: 5, args: { correlation: i + 1, "External id": i + 1 } });
+    events.push({ ph: "X", cat: "kernel", name, pid: 0, tid: 7, ts: 40 + i * 100, dur: 30, args: { device: 0, stream: 7, correlation: i + 1, "External id": i + 1 } });
+  });
+  const text = Buffer.from(JSON.stringify({ traceEvents: events, traceName: names[0], deviceProperties: [{ id: 0, name: names[1] }] }));
+  // One byte that is no UTF-8, in the middle of a name.
+  text[text.indexOf("right to left")] = 0xff;
+  const file = join(folder, "hostile <b>.json");
+  writeFileSync(file, text);
+  const path = makePage("hostile", file);
+  assert.ok(readFileSync(path).length < 1 << 20, "the long name was cut");
+  const { page, wrong, close } = await openPage(path);
+  await openTab(page, "Timeline");
+  await page.locator(".timeline canvas").waitFor();
+  await page.locator(".timeline canvas").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "f"]) await page.keyboard.press(key);
+  await openTab(page, "Tables");
+  await page.getByRole("tab", { name: "Kernels", exact: true }).click();
+  const shown = await page.locator("table.sortable tbody td:first-child").evaluateAll((cells) => cells.map((td) => td.title));
+  for (const name of names.slice(0, 4)) assert.ok(shown.includes(name), `${name} is shown as it is`);
+  assert.ok(shown.some((name) => name.endsWith("(10,485,760 bytes)")), "and says how long it was");
+  for (const table of ["Operators", "Shapes", "Modules"]) await page.getByRole("tab", { name: table, exact: true }).click();
+  await checkFlames(page);
+  assert.equal(await page.locator("#app img, #app script").count(), 0);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a damaged page says so in words", async () => {
+  const whole = readFileSync(makePage("whole", data("cases/A00_good.json")), "utf8");
+  const open = async (text, name) => {
+    const path = join(folder, `${name}.html`);
+    writeFileSync(path, text);
+    return openPage(path);
+  };
+  const start = whole.indexOf('id="stepscope-document">') + 24;
+  const broken = await open(`${whole.slice(0, start + 40)}AAAA${whole.slice(start + 44)}`, "broken");
+  assert.match(await broken.page.getByRole("alert").innerText(), /data in this page are damaged/);
+  await broken.close();
+  const empty = await open(whole.replace(/<script type="application\/octet-stream"[^<]*<\/script>/g, ""), "empty");
+  assert.match(await empty.page.getByRole("alert").innerText(), /holds no recording/);
+  await empty.close();
+});
+
+test("the policy lets no other script run", async () => {
+  const whole = readFileSync(makePage("policy", data("cases/A00_good.json")), "utf8");
+  const path = join(folder, "injected.html");
+  writeFileSync(path, whole.replace('<div id="app">', '<script>document.documentElement.dataset.ran = "yes"</script><img src="https://example.org/x.png"><div id="app">'));
+  const { page, wrong, close } = await openPage(path);
+  await page.locator("h1").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.ran ?? "no"), "no");
+  assert.ok(wrong.some((line) => /Content Security Policy/.test(line)));
+  await close();
+});

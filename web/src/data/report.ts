@@ -1,0 +1,169 @@
+// The document of `stepscope report --json` (docs/formats/report.md), as far as the page reads it.
+
+export interface Range {
+  start_ns: number;
+  end_ns: number;
+}
+export interface Estimate {
+  low: number;
+  mid: number;
+  high: number;
+}
+export interface Evidence {
+  text: string;
+  at: Range | null;
+}
+export interface Finding {
+  id: string;
+  severity: "fault" | "note" | "information";
+  title: string;
+  saving_ns: Estimate | null;
+  saving_ratio: number | null;
+  evidence: Evidence[];
+  advice: string[];
+  gain: string | null;
+  found_on?: string[];
+}
+export interface Device {
+  device: number;
+  name: string | null;
+  is_main: boolean;
+  window_ns: number;
+  gpu_busy_ns: number | null;
+  idle_ns: number | null;
+  idle_cause_withheld: string | null;
+  idle_by_cause_ns: Record<string, number> | null;
+  idle_details: { cause: string; name: string; length_ns: number }[] | null;
+  busy_by_kind_ns: Record<string, number>;
+  event_count_by_kind: Record<string, number>;
+  communication_ns: number;
+  exposed_communication_ns: number;
+  exposed_copy_ns: number;
+}
+export interface SyncRow {
+  kind: string;
+  count: number;
+  count_per_step: number | null;
+  blocked_count: number;
+  hidden_count: number;
+  blocked_ns: number;
+  python_line: string | null;
+  operators: string | null;
+  spans: string | null;
+}
+export interface Note {
+  kind: string;
+  severity: string;
+  count: number;
+  example: string;
+}
+export interface Report {
+  label?: string;
+  schema_version: number;
+  stepscope_version: string;
+  status: "complete" | "partial" | "unusable";
+  verdict: string;
+  headline_withheld: string | null;
+  error?: { code: string; message: string };
+  source: {
+    path: string;
+    producer: string;
+    event_count: number;
+    base_ns: number;
+    host_name: string | null;
+    trace_name: string | null;
+    with_stack: boolean;
+    record_shapes: boolean;
+  };
+  asked: { window: string };
+  found: { rank: number | null; world_size: number | null; backend: string | null; devices: number[] };
+  steps: {
+    count: number;
+    source: string;
+    source_detail: string;
+    first: number | null;
+    last: number | null;
+    left_out: number[];
+    window: Range;
+    median_ns: number | null;
+    p10_ns: number | null;
+    p90_ns: number | null;
+    host_span_median_ns: number | null;
+    host_lead_ns: number | null;
+    estimated_unprofiled_ns: Estimate | null;
+  };
+  devices: Device[];
+  findings: Finding[];
+  efficiency: {
+    mfu_ratio: number | null;
+    peak_flops_per_s: number | null;
+    peak_dtype: string | null;
+    not_available: string | null;
+  };
+  memory: {
+    recorded: boolean;
+    devices: {
+      device: number;
+      allocated_peak: { bytes: number; time_ns: number } | null;
+      reserved_peak: { bytes: number; time_ns: number } | null;
+    }[];
+  };
+  what_if: { self_check: { refused: string | null } };
+  synchronizations: SyncRow[];
+  launches: {
+    median_latency_ns: number | null;
+    kernel_count: number;
+    short_kernel_count: number;
+    median_kernel_ns: number | null;
+    max_queue_depth_count: number;
+    mean_queue_depth_count: number | null;
+  };
+  ledger: {
+    launch_count: number;
+    gpu_event_count: number;
+    linked_gpu_event_count: number;
+    launch_without_gpu_event_count: number;
+    is_host_only: boolean;
+  };
+  notes: Note[];
+}
+export interface RanksDocument {
+  schema_version: number;
+  stepscope_version: string;
+  status: string;
+  verdict: string;
+  is_one_run: boolean;
+  findings: Finding[];
+  ranks: Report[];
+}
+
+export interface PageDocument {
+  joint: RanksDocument | null; // several recordings
+  reports: Report[]; // those with columns, in the order of the page's recordings
+  unusable: Report[];
+}
+
+export function readDocument(json: unknown): PageDocument {
+  const document = json as Report & RanksDocument;
+  if (!Array.isArray(document.ranks)) return { joint: null, reports: [document], unusable: [] };
+  const usable = (report: Report) => report.error === undefined;
+  return {
+    joint: document,
+    reports: document.ranks.filter(usable),
+    unusable: document.ranks.filter((report) => !usable(report)),
+  };
+}
+
+export function mainDevice(report: Report): Device | null {
+  return report.devices.find((device) => device.is_main) ?? null;
+}
+
+// A file's own name, without its folders.
+export function fileName(path: string): string {
+  return path.split(/[\\/]/).pop() || path;
+}
+
+export function reportLabel(report: Report): string {
+  if (report.label) return report.label;
+  return fileName(report.source.path);
+}

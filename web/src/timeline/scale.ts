@@ -1,0 +1,66 @@
+// Time to pixels and back, and the marks of the ruler.
+
+export class View {
+  constructor(
+    public start: number,
+    public end: number,
+    public width: number,
+    readonly low: number, // what there is to see
+    readonly high: number,
+  ) {}
+
+  get perPixel(): number {
+    return (this.end - this.start) / Math.max(this.width, 1);
+  }
+  x(time: number): number {
+    return (time - this.start) / this.perPixel;
+  }
+  time(x: number): number {
+    return this.start + x * this.perPixel;
+  }
+
+  set(start: number, end: number): void {
+    const least = 100; // ns: kernels are microseconds, and below that doubles of large times get coarse
+    const most = (this.high - this.low) * 1.04;
+    const length = Math.min(Math.max(end - start, least), Math.max(most, least));
+    const middle = (start + end) / 2;
+    const margin = length * 0.9; // always a piece of the recording stays in sight
+    const from = Math.min(Math.max(middle - length / 2, this.low - margin), this.high - length + margin);
+    this.start = from;
+    this.end = from + length;
+  }
+  zoom(factor: number, x: number): void {
+    const at = this.time(x);
+    const length = (this.end - this.start) * factor;
+    const start = at - (x / Math.max(this.width, 1)) * length;
+    this.set(start, start + length);
+  }
+  pan(pixels: number): void {
+    const by = pixels * this.perPixel;
+    this.set(this.start + by, this.end + by);
+  }
+  // With a margin on both sides.
+  show(start: number, end: number, margin = 0.15): void {
+    const by = Math.max((end - start) * margin, 50);
+    this.set(start - by, end + by);
+  }
+}
+
+// Steps of 1, 2 or 5 times a power of ten, at least `least` apart.
+export function tickStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  for (const factor of [1, 2, 5, 10]) {
+    if (power * factor >= least) return power * factor;
+  }
+  return power * 10;
+}
+
+export function ticks(start: number, end: number, least: number): { at: number; text: string }[] {
+  const step = tickStep(least);
+  const [size, unit] = step >= 1e9 ? [1e9, "s"] : step >= 1e6 ? [1e6, "ms"] : step >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  const out: { at: number; text: string }[] = [];
+  for (let at = Math.ceil(start / step) * step; at <= end; at += step) {
+    out.push({ at, text: `${(Math.round(at / size) || 0).toLocaleString("en-US")} ${unit}` });
+  }
+  return out;
+}

@@ -1,0 +1,132 @@
+// The page as a whole: which recording, which view, which theme.
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import type { Theme } from "../colours";
+import type { Recordings } from "../data/recordings";
+import { fileName, type PageDocument, type Range, type Report, reportLabel } from "../data/report";
+import { FlameView } from "./flame";
+import { Overview } from "./overview";
+import { RanksView } from "./ranks";
+import { TablesView } from "./tables";
+import { type Focus, TimelineView } from "./timeline";
+
+const kViews = ["overview", "timeline", "tables", "flame graph"] as const;
+type ViewName = (typeof kViews)[number] | "ranks";
+
+function startTheme(): Theme {
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+export function App({ page, recordings }: { page: PageDocument; recordings: Recordings }) {
+  const [theme, setTheme] = useState<Theme>(startTheme);
+  const [chosen, setChosen] = useState(0);
+  const [view, setView] = useState<ViewName>("overview");
+  const [focus, setFocus] = useState<Focus | null>(null);
+  const report = page.reports[chosen];
+  const views: ViewName[] =
+    page.joint && page.reports.length > 1 ? ["overview", "ranks", ...kViews.slice(1)] : [...kViews];
+
+  useLayoutEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  useEffect(() => {
+    document.title = `${pageTitle(page)} · Stepscope`;
+  }, [page]);
+
+  const showEvidence = useCallback(
+    (range: Range, title: string, rank = chosen) => {
+      setChosen(rank);
+      setFocus({ range, title, at: Date.now() });
+      setView("timeline");
+    },
+    [chosen],
+  );
+
+  return (
+    <>
+      <header class="top">
+        <h1 title={report?.source.path}>
+          <span class="brand">Stepscope</span> {pageTitle(page)}
+        </h1>
+        <div class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => moveTab(event, views, view, setView)}>
+          {views.map((name) => (
+            <button
+              type="button"
+              role="tab"
+              id={`tab-${name.replace(" ", "-")}`}
+              aria-selected={view === name}
+              aria-controls="view"
+              tabIndex={view === name ? 0 : -1}
+              onClick={() => setView(name)}
+            >
+              {name[0].toUpperCase() + name.slice(1)}
+            </button>
+          ))}
+        </div>
+        {page.reports.length > 1 && view !== "ranks" && (
+          <label class="rank">
+            recording{" "}
+            <select value={chosen} onChange={(e) => setChosen(Number(e.currentTarget.value))}>
+              {page.reports.map((r, i) => (
+                <option value={i}>{reportLabel(r)}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <button
+          type="button"
+          class="theme"
+          aria-label={`Switch to the ${theme === "light" ? "dark" : "light"} theme`}
+          onClick={() => setTheme(theme === "light" ? "dark" : "light")}
+        >
+          {theme === "light" ? "☾ dark" : "☀ light"}
+        </button>
+      </header>
+      <main id="view" aria-labelledby={`tab-${view.replace(" ", "-")}`} class={`view-${view.replace(" ", "-")}`}>
+        {view === "overview" && (
+          <Overview
+            page={page}
+            report={report}
+            index={chosen}
+            recordings={recordings}
+            theme={theme}
+            onEvidence={showEvidence}
+            onRank={setChosen}
+          />
+        )}
+        {view === "ranks" && <RanksView page={page} recordings={recordings} theme={theme} onEvidence={showEvidence} />}
+        {view === "timeline" && (
+          <TimelineView
+            key={chosen}
+            index={chosen}
+            report={report}
+            recordings={recordings}
+            theme={theme}
+            focus={focus}
+          />
+        )}
+        {view === "tables" && <TablesView key={chosen} index={chosen} report={report} recordings={recordings} />}
+        {view === "flame graph" && (
+          <FlameView key={chosen} index={chosen} recordings={recordings} theme={theme} report={report} />
+        )}
+      </main>
+    </>
+  );
+}
+
+function pageTitle(page: PageDocument): string {
+  const reports: Report[] = page.reports.length > 0 ? page.reports : page.unusable;
+  const first = reports[0] ? fileName(reports[0].source.path) : "nothing";
+  return reports.length > 1
+    ? `${reports.length} recordings: ${reports.map(reportLabel).slice(0, 4).join(", ")}`
+    : first;
+}
+
+// As the pattern for tabs has it: arrows move and choose.
+function moveTab(event: KeyboardEvent, views: ViewName[], view: ViewName, choose: (view: ViewName) => void): void {
+  const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  if (by === 0) return;
+  const next = views[(views.indexOf(view) + by + views.length) % views.length];
+  choose(next);
+  event.preventDefault();
+  requestAnimationFrame(() => document.getElementById(`tab-${next.replace(" ", "-")}`)?.focus());
+}
