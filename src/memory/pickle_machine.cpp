@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "memory/pickle_text.h"
+
 namespace stepscope::snapshot_reading {
 
 namespace {
@@ -132,7 +134,6 @@ bool PickleMachine::read_line(std::string_view& into) {
     if (at_ == window_.end()) return false;
   }
   ++at_;
-  if (scratch_.ends_with('\r')) scratch_.pop_back();
   into = scratch_;
   return true;
 }
@@ -421,6 +422,12 @@ PickleMachine::Outcome PickleMachine::run_text_opcode(Op op) {
   }
   if (!read_line(text)) return Outcome::kCut;
   Value value;
+  tree_.set_offset(op_offset_);
+  if (op == Op::kUnicode) {
+    push(tree_.text(text_of_raw_escapes(text)));
+    return Outcome::kContinue;
+  }
+  if (text.ends_with('\r')) text.remove_suffix(1);
   switch (op) {
     case Op::kInt:
     case Op::kLong:
@@ -442,18 +449,14 @@ PickleMachine::Outcome PickleMachine::run_text_opcode(Op op) {
       return Outcome::kContinue;
     }
     case Op::kString:
-      // Quoted as Python prints it; escapes stay as they are written.
       if (text.size() < 2 || text.front() != text.back() || (text.front() != '\'' && text.front() != '"')) {
         return fail(op, "a text without quotes");
       }
-      text = text.substr(1, text.size() - 2);
-      break;
-    default:  // UNICODE: raw-unicode-escape, kept as it is written
-      break;
+      push(tree_.text(text_of_repr(text.substr(1, text.size() - 2))));
+      return Outcome::kContinue;
+    default:
+      return fail(op, "no such opcode");
   }
-  tree_.set_offset(op_offset_);
-  push(tree_.text(text));
-  return Outcome::kContinue;
 }
 
 // --------------------------------------------------------------------------------------------------------- cut inputs
