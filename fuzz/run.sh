@@ -5,7 +5,9 @@ set -e
 cd "$(dirname "$0")/.."
 folder=build/fuzz/$1
 mkdir -p "$folder/corpus" "$folder/seeds"
-if [ -d "tests/data/$1" ]; then
+if [ "$1" = snapshot ]; then
+  cp tests/data/memory/C* tests/data/memory/hostile/* "$folder/seeds/"
+elif [ -d "tests/data/$1" ]; then
   cp "tests/data/$1"/* "$folder/seeds/"
 else
   cp tests/data/cases/*.json "$folder/seeds/"

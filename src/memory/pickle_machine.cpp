@@ -479,11 +479,12 @@ void PickleMachine::close_range(std::size_t begin, bool is_dict) {
 
 Value PickleMachine::close_what_is_open() {
   tree_.set_offset(op_offset_);
-  bool is_innermost = true;
-  for (std::size_t begin = 0; take_mark(begin); is_innermost = false) {
+  bool has_dropped = false;
+  for (std::size_t begin = 0; take_mark(begin);) {
     const bool has_owner = begin > fence();
-    if (is_innermost && begin > 1 && has_owner && tree_.is_open_dict(stack_[begin - 1])) {
-      stack_.resize(begin - 1);  // a row cut in its middle
+    if (!has_dropped && begin > 1 && has_owner && tree_.is_open_dict(stack_[begin - 1])) {
+      stack_.resize(begin - 1);  // the innermost dict is a row cut in its middle
+      has_dropped = true;
     } else if (has_owner && tree_.is_open_dict(stack_[begin - 1])) {
       close_range(begin, true);
     } else if (has_owner && tree_.is_open_list(stack_[begin - 1])) {
