@@ -83,7 +83,7 @@ class Replayer {
         segments_(snapshot.devices.segments[device]),
         config_(config),
         requests_(requests),
-        start_(build_start_segments(snapshot, device, config, requests)),
+        start_(build_start_state(snapshot, device, config, requests)),
         allocator_(config, AllocatorLimits{}, recorded_, &recorded_) {
     block_of_slot_.raw().resize(requests.slots.size());
     result_.block_bytes.resize(range_.size());
@@ -99,7 +99,9 @@ class Replayer {
       mismatch("the recording contradicts itself in " + std::to_string(requests_.contradiction_count) +
                " entries: frees of nothing, or allocations of what is live");
     }
-    add_start_segments(allocator_, std::get<std::vector<StartSegment>>(start_), block_of_slot_);
+    const auto& start = std::get<StartState>(start_);
+    result_.proof.older_estimated_count = start.estimated_count;
+    add_start_segments(allocator_, start.segments, block_of_slot_);
     for (std::size_t i = 0; i < range_.size(); ++i) replay_entry(i);
     finish_releases(range_.size());
     check_end();
@@ -127,6 +129,7 @@ class Replayer {
     const SnapshotEntryId entry = entry_at(i);
     const AllocatorAction action = entries_.action[entry];
     const CachingAllocator::Range range{entries_.address[entry], entries_.size_bytes[entry]};
+    begin_retry(i);
     switch (action) {
       case AllocatorAction::kSegmentFree:
         freed_.insert(range);
@@ -152,6 +155,21 @@ class Replayer {
       default:
         return;
     }
+  }
+
+  // Before the first entry of a retry: its request looks for a free block while frees still wait, and finds none. If
+  // there is one it was no retry but an empty_cache before the request, which without stacks looks the same.
+  void begin_retry(std::size_t i) {
+    const std::uint32_t request = requests_.retry_of_entry[i];
+    if (request == AllocatorRequests::kNoRetry || request == seen_retry_) return;
+    seen_retry_ = request;
+    is_retry_ = !has_free_block(request);
+  }
+  [[nodiscard]] bool is_retry(std::size_t i) const { return requests_.retry_of_entry[i] == i && is_retry_; }
+
+  [[nodiscard]] bool has_free_block(std::size_t i) {
+    return allocator_.has_free_block(entries_.size_bytes[entry_at(i)], requests_.stream_of_entry[i],
+                                     requests_.pool_of_entry[i]);
   }
 
   // All that a run of releases gave back, at once: the real one first collects what is free, too.
@@ -181,8 +199,9 @@ class Replayer {
 
   void allocate(std::size_t i) {
     const SnapshotEntryId entry = entry_at(i);
+    const auto take = is_retry(i) ? &CachingAllocator::allocate_from_device : &CachingAllocator::allocate;
     const BlockId block =
-        allocator_.allocate(entries_.size_bytes[entry], requests_.stream_of_entry[i], requests_.pool_of_entry[i]);
+        (allocator_.*take)(entries_.size_bytes[entry], requests_.stream_of_entry[i], requests_.pool_of_entry[i]);
     block_of_slot_[requests_.slot_of_entry[i]] = block;
     const bool is_same = block.has_value() && allocator_.address(block) == entries_.address[entry];
     if (block.has_value()) result_.block_bytes[i] = allocator_.bytes(block);
@@ -210,10 +229,11 @@ class Replayer {
 
   void fail(std::size_t i) {
     finish_partial_growth(i);
-    const std::int64_t bytes = entries_.size_bytes[entry_at(i)];
-    if (!allocator_.has_free_block(bytes, requests_.stream_of_entry[i], requests_.pool_of_entry[i])) return;
-    mismatch("entry #" + std::to_string(i) + " runs out of memory for " + std::to_string(bytes) +
-             " bytes, for which the re-simulation has a free block");
+    // Before torch 2.12 an oom does not say in which pool it was; addresses, which tell it of others, it has none.
+    if (!entries_.pool[entry_at(i)].has_value() && requests_.has_private_pool()) return;
+    if (is_retry(i) || !has_free_block(i)) return;  // a retry has looked before it released
+    mismatch("entry #" + std::to_string(i) + " runs out of memory for " +
+             std::to_string(entries_.size_bytes[entry_at(i)]) + " bytes, for which the re-simulation has a free block");
   }
 
   [[nodiscard]] BlockId block_of_entry(std::size_t i) const {
@@ -259,12 +279,14 @@ class Replayer {
   IdRange<SnapshotSegmentId> segments_;
   const AllocatorConfig& config_;
   const AllocatorRequests& requests_;
-  std::variant<std::vector<StartSegment>, std::string> start_;
+  std::variant<StartState, std::string> start_;
   RecordedDevice recorded_;
   CachingAllocator allocator_;
   Column<SlotId, BlockId> block_of_slot_;
   std::set<CachingAllocator::Range> freed_, unmapped_;
   std::int64_t released_count_ = 0;
+  std::uint32_t seen_retry_ = AllocatorRequests::kNoRetry;
+  bool is_retry_ = false;  // of seen_retry_
   Replay result_;
 };
 

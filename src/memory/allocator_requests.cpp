@@ -55,10 +55,12 @@ class RequestsBuilder {
     requests_.pool_numbers = number_pools(snapshot_);
     requests_.slot_of_entry.resize(range_.size());
     requests_.is_own_release.resize(range_.size());
+    requests_.retry_of_entry.resize(range_.size(), AllocatorRequests::kNoRetry);
     number_streams_and_pools();
     find_slots();
     sort_older_slots();
     tell_releases_apart();
+    find_retries();
     write_steps();
     return std::move(requests_);
   }
@@ -253,23 +255,80 @@ class RequestsBuilder {
     const SnapshotStackId own = entries_.stack[entry_at(release)], request = entries_.stack[entry_at(next)];
     if (own.has_value() && request.has_value()) return own == request;
     if (action == AllocatorAction::kOom) return true;
-    if (snapshot_.settings.garbage_collection_threshold.value_or(0) > 0) return true;
+    if (snapshot_.settings.garbage_collection_threshold.value_or(0) > 0) return is_growth(action);
     constexpr std::int64_t kMostReserved = std::numeric_limits<std::int64_t>::max() - kMostBytes;
     return is_growth(action) && reserved_before < kMostReserved &&
            reserved_before + reserved_change(next) > requests_.reserved_peak_bytes;
+  }
+
+  // Frees that wait, after each entry.
+  [[nodiscard]] std::vector<std::int64_t> count_waiting() const {
+    std::int64_t waiting = 0;
+    for (std::size_t i = 0; i < requests_.older_count; ++i) {
+      waiting += requests_.slots[SlotId(i)].is_free_pending ? 1 : 0;
+    }
+    std::vector<Life> life(requests_.slots.size(), Life::kAllocated);
+    std::vector<std::int64_t> counts(range_.size());
+    for (std::size_t i = 0; i < range_.size(); ++i) {
+      const SlotId slot = requests_.slot_of_entry[i];
+      if (slot.has_value() && action_at(i) == AllocatorAction::kFreeRequested) {
+        life[slot.value] = Life::kFreeRequested;
+        ++waiting;
+      }
+      if (slot.has_value() && action_at(i) == AllocatorAction::kFreeCompleted) {
+        const bool waited = life[slot.value] == Life::kFreeRequested || requests_.slots[slot].is_free_pending;
+        waiting -= waited ? 1 : 0;
+      }
+      counts[i] = waiting;
+    }
+    return counts;
+  }
+
+  // Only a retry waits for all streams. Where collection or a limit on splitting release too, it is told by nothing
+  // waiting any more.
+  void find_retries() {
+    if (std::find(requests_.is_own_release.begin(), requests_.is_own_release.end(), true) ==
+        requests_.is_own_release.end()) {
+      return;
+    }
+    const AllocatorConfig config = recorded_allocator_config(snapshot_);
+    const bool only_retries_release = config.garbage_collection_threshold == 0 && !config.max_split_size_bytes;
+    const std::vector<std::int64_t> waiting = count_waiting();
+    const auto is_of_request = [&](std::size_t i) {
+      return is_release(action_at(i)) || is_growth(action_at(i)) || action_at(i) == AllocatorAction::kFreeCompleted;
+    };
+    for (std::size_t i = 0; i < range_.size(); ++i) {
+      if (!requests_.is_own_release[i] || requests_.retry_of_entry[i] != AllocatorRequests::kNoRetry) continue;
+      std::size_t request = i;
+      while (request < range_.size() && is_of_request(request)) ++request;
+      if (request == range_.size() || !requests_.slot_of_entry[request].has_value()) continue;
+      const AllocatorAction action = action_at(request);
+      const bool is_request = action == AllocatorAction::kAlloc || action == AllocatorAction::kOom;
+      if (!is_request || requests_.pool_of_entry[request] != 0) continue;
+      if (!only_retries_release && waiting[request] > 0) continue;
+      std::size_t start = i;
+      while (start > 0 && is_of_request(start - 1)) --start;
+      if (start > 0 && requests_.slot_of_entry[start] == requests_.slot_of_entry[start - 1]) ++start;  // a plain free
+      for (std::size_t each = start; each <= request; ++each) {
+        requests_.retry_of_entry[each] = static_cast<std::uint32_t>(request);
+      }
+    }
   }
 
   void write_steps() {
     std::vector<bool> may_release(snapshot_.pools.size() + 1);
     std::vector<Life> life(requests_.slots.size(), Life::kAllocated);
     bool was_program_release = false;
+    std::vector<std::size_t> forced;  // completed by a retry whose request is to come
     for (std::size_t i = 0; i < range_.size(); ++i) {
       const AllocatorAction action = action_at(i);
       const SlotId slot = requests_.slot_of_entry[i];
       if (is_release(action)) {
         const std::uint32_t pool = requests_.pool_of_entry[i];
-        if (pool != 0 && !may_release[pool]) add_step(Kind::kLetRelease, pool, i);
-        if (pool != 0) may_release[pool] = true;
+        if (pool != 0 && !may_release[pool] && shows_end_of_graphs(i)) {
+          add_step(Kind::kLetRelease, pool, i);
+          may_release[pool] = true;
+        }
         if (!requests_.is_own_release[i] && !was_program_release) add_step(Kind::kReleaseCached, 0, i);
         was_program_release = !requests_.is_own_release[i];
         continue;
@@ -279,8 +338,24 @@ class RequestsBuilder {
       if (action == AllocatorAction::kAlloc) add_step(Kind::kAllocate, slot.value, i);
       if (action == AllocatorAction::kOom) add_step(Kind::kFail, slot.value, i);
       if (action == AllocatorAction::kFreeRequested) request_free(slot, i, life);
-      if (action == AllocatorAction::kFreeCompleted) complete_free(slot, i, life);
+      if (action == AllocatorAction::kFreeCompleted) {
+        if (requests_.retry_of_entry[i] == AllocatorRequests::kNoRetry) {
+          complete_free(slot, i, life);
+        } else {
+          forced.push_back(i);
+        }
+      }
+      if (requests_.retry_of_entry[i] != i) continue;
+      for (const std::size_t each : forced) complete_free(requests_.slot_of_entry[each], each, life);
+      forced.clear();
     }
+  }
+
+  // Memory of a private pool was given back: no graph uses the pool any more, unless one that is being captured
+  // released an oversize block for itself.
+  [[nodiscard]] bool shows_end_of_graphs(std::size_t i) const {
+    if (!requests_.is_own_release[i]) return true;
+    return requests_.pool_of_entry[end_of_run(i)] != requests_.pool_of_entry[i];
   }
 
   // Completed by the very next entry: one step.
@@ -318,6 +393,10 @@ std::uint32_t AllocatorRequests::stream_number(SnapshotStreamId stream) const {
 
 std::uint32_t AllocatorRequests::pool_number(SnapshotPoolId pool) const {
   return pool.has_value() ? pool_numbers[pool.value] : 0;
+}
+
+bool AllocatorRequests::has_private_pool() const {
+  return std::any_of(pool_numbers.begin(), pool_numbers.end(), [](std::uint32_t number) { return number != 0; });
 }
 
 AllocatorRequests build_allocator_requests(const MemorySnapshot& snapshot, SnapshotDeviceId device) {

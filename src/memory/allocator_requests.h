@@ -8,9 +8,11 @@
 //
 // What the allocator did of itself within a request (segments taken, released for a retry) is left out; calls of
 // empty_cache are kept. The two are told apart by the stack, which a release within a request shares with it; without
-// stacks by whether the request could not be served at the highest level ever seen.
+// stacks by whether the request could not be served at the highest level ever seen. Frees that a retry completed come
+// after its request, which had found nothing while they waited.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -51,12 +53,17 @@ struct AllocatorRequests {
   std::vector<AllocatorStep> steps;
   std::vector<SlotId> slot_of_entry;  // by entry within the device; empty: no allocation's
   std::vector<std::uint32_t> stream_of_entry, pool_of_entry;
-  std::vector<bool> is_own_release;      // by entry: a segment freed or unmapped within a request
+  std::vector<bool> is_own_release;  // by entry: a segment freed or unmapped within a request
+  // By entry: the request (index of its alloc or oom within the device) that found nothing, waited for all streams,
+  // released everything and tried again; set for what it completed and released on the way, and for itself.
+  std::vector<std::uint32_t> retry_of_entry;
+  static constexpr std::uint32_t kNoRetry = std::numeric_limits<std::uint32_t>::max();
   std::int64_t contradiction_count = 0;  // frees of nothing, allocations of what is live
   std::int64_t reserved_start_bytes = 0, reserved_peak_bytes = 0;
   // The recording's numbers as the allocator's: see stream_of_entry, pool_of_entry.
   [[nodiscard]] std::uint32_t stream_number(SnapshotStreamId stream) const;
   [[nodiscard]] std::uint32_t pool_number(SnapshotPoolId pool) const;
+  [[nodiscard]] bool has_private_pool() const;
   std::vector<std::uint32_t> stream_numbers, pool_numbers;
 };
 

@@ -28,10 +28,10 @@ std::int64_t round_to_division(std::int64_t bytes, std::int64_t divisions) {
 
 std::int64_t round_request(const AllocatorConfig& config, std::int64_t bytes) {
   bytes = std::clamp<std::int64_t>(bytes, 0, kMostBytes);
-  if (bytes < kLeastBlockBytes) return kLeastBlockBytes;
+  if (bytes < kSmallestBlockBytes) return kSmallestBlockBytes;
   const std::int64_t divisions = divisions_for(config, bytes);
-  if (divisions > 1 && bytes > kLeastBlockBytes * divisions) return round_to_division(bytes, divisions);
-  return round_up(bytes, kLeastBlockBytes);
+  if (divisions > 1 && bytes > kSmallestBlockBytes * divisions) return round_to_division(bytes, divisions);
+  return round_up(bytes, kSmallestBlockBytes);
 }
 
 std::int64_t segment_bytes_for(const AllocatorConfig& config, std::int64_t block_bytes) {
@@ -47,7 +47,7 @@ std::int64_t page_bytes_for(const AllocatorConfig& config, bool is_small) {
 bool should_split(const AllocatorConfig& config, bool is_small, bool is_expandable, std::int64_t block_bytes,
                   std::int64_t wanted_bytes) {
   const std::int64_t rest = block_bytes - wanted_bytes;
-  if (is_small || is_expandable) return rest >= kLeastBlockBytes;
+  if (is_small || is_expandable) return rest >= kSmallestBlockBytes;
   return wanted_bytes < oversize_bytes(config) && rest > kSmallRequestBytes;
 }
 

@@ -10,13 +10,11 @@
 #include <limits>
 
 #include "memory/allocator_what_if.h"
+#include "memory/block_rounding.h"
 
 namespace stepscope {
 
 inline constexpr std::int64_t kMiB = 1LL << 20;
-inline constexpr std::int64_t kLeastBlockBytes = 512;               // every block is a multiple of it
-inline constexpr std::int64_t kSmallRequestBytes = kMiB;            // up to here: the small pool
-inline constexpr std::int64_t kSmallSegmentBytes = 2 * kMiB;        // segments, or pages, of the small pool
 inline constexpr std::int64_t kOwnSegmentBytes = 10 * kMiB;         // from here a request gets a segment of its size
 inline constexpr std::int64_t kOwnSegmentRoundingBytes = 2 * kMiB;  // ... rounded up to this
 // What a request can be at most; more is taken as this. Sums of a few such stay within 64 bits.

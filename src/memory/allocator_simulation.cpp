@@ -1,62 +1,15 @@
 // Steps on slots, played to an allocator.
 #include "memory/allocator_simulation.h"
 
-#include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
-
 #include <algorithm>
 #include <deque>
 
-#include "base/hash.h"
+#include "memory/likely_addresses.h"
 
 namespace stepscope {
 namespace {
 
 using Kind = AllocatorStep::Kind;
-
-// Segments at the addresses that segments of their size had in the recording, as long as there are any: of two equally
-// large free blocks the one at the lower address is taken, so addresses matter a little. Then upwards, used again.
-class LikelyAddresses final : public AddressSource {
- public:
-  explicit LikelyAddresses(const std::vector<std::pair<std::int64_t, std::uint64_t>>& taken) {
-    for (const auto& [bytes, address] : taken) recorded_[bytes].push_back(address);
-  }
-
-  std::uint64_t place_segment(std::int64_t bytes) override {
-    if (const auto found = recorded_.find(bytes); found != recorded_.end()) {
-      std::deque<std::uint64_t>& addresses = found.value();
-      while (!addresses.empty()) {
-        const std::uint64_t address = addresses.front();
-        addresses.pop_front();
-        if (in_use_.insert(address).second) return address;
-      }
-    }
-    std::vector<std::uint64_t>& freed = freed_[bytes];
-    while (!freed.empty()) {
-      const std::uint64_t address = freed.back();
-      freed.pop_back();
-      if (in_use_.insert(address).second) return address;
-    }
-    return place_reservation(bytes);
-  }
-  std::uint64_t place_reservation(std::int64_t bytes) override {
-    const std::uint64_t address = next_;
-    next_ += (static_cast<std::uint64_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-    return address;
-  }
-  void free_segment(std::uint64_t address, std::int64_t bytes) override {
-    in_use_.erase(address);
-    freed_[bytes].push_back(address);
-  }
-  void use(std::uint64_t address) { in_use_.insert(address); }
-
- private:
-  static constexpr std::uint64_t kAlignment = 2ULL << 20;
-  tsl::robin_map<std::int64_t, std::deque<std::uint64_t>, MixedHash> recorded_;
-  tsl::robin_map<std::int64_t, std::vector<std::uint64_t>, MixedHash> freed_;
-  tsl::robin_set<std::uint64_t, MixedHash> in_use_;
-  std::uint64_t next_ = 1ULL << 56;  // above all that a device of today gives
-};
 
 // Does any oom of the recording show that the device itself had too little left?
 CapacityKind find_capacity_kind(const MemorySnapshot& snapshot, SnapshotDeviceId device,
@@ -197,8 +150,8 @@ AllocatorRun run_from_levels(const AllocatorLevels& levels, std::optional<Simula
 
 AllocatorSimulation::AllocatorSimulation(const MemorySnapshot& snapshot, SnapshotDeviceId device)
     : recorded_config_(recorded_allocator_config(snapshot)), requests_(build_allocator_requests(snapshot, device)) {
-  auto start = build_start_segments(snapshot, device, recorded_config_, requests_);
-  if (auto* segments = std::get_if<std::vector<StartSegment>>(&start)) start_ = std::move(*segments);
+  auto start = build_start_state(snapshot, device, recorded_config_, requests_);
+  if (auto* state = std::get_if<StartState>(&start)) start_ = std::move(state->segments);
   if (start_) {
     for (const StartSegment& segment : *start_) {
       if (segment.is_expandable) continue;
@@ -207,6 +160,7 @@ AllocatorSimulation::AllocatorSimulation(const MemorySnapshot& snapshot, Snapsho
       taken_segments_.emplace_back(bytes, segment.address);
     }
   }
+  start_segment_count_ = taken_segments_.size();
   for (const SnapshotEntryId entry : snapshot.devices.entries[device].ids()) {
     if (snapshot.entries.action[entry] != AllocatorAction::kSegmentAlloc) continue;
     taken_segments_.emplace_back(snapshot.entries.size_bytes[entry], snapshot.entries.address[entry]);
@@ -226,8 +180,8 @@ AllocatorRun AllocatorSimulation::run_caching(const AllocatorConfig& config,
     limits.device_bytes = std::min(limits.device_bytes, *capacity_bytes);
   }
   const bool from_recorded = start_ && config == recorded_config_;
-  // The segments of the start are at their places already; the recorded addresses that follow are free.
-  LikelyAddresses addresses(taken_segments_);
+  const std::span taken = taken_segments_;
+  LikelyAddresses addresses(taken.subspan(from_recorded ? start_segment_count_ : 0));
   CachingAllocator allocator(config, limits, addresses);
   Player player(requests_, allocator);
   std::optional<SimulatedOom> oom;

@@ -27,6 +27,10 @@ class AllocatorSimulation {
   [[nodiscard]] const AllocatorConfig& recorded_config() const { return recorded_config_; }
   [[nodiscard]] const AllocatorRequests& requests() const { return requests_; }
   [[nodiscard]] CapacityKind capacity_kind() const { return capacity_kind_; }
+  // Bytes and address of each segment of the recording, in the order in which they were taken.
+  [[nodiscard]] const std::vector<std::pair<std::int64_t, std::uint64_t>>& taken_segments() const {
+    return taken_segments_;
+  }
 
  private:
   [[nodiscard]] AllocatorRun run_caching(const AllocatorConfig& config,
@@ -35,8 +39,9 @@ class AllocatorSimulation {
 
   AllocatorConfig recorded_config_;
   AllocatorRequests requests_;
-  std::optional<std::vector<StartSegment>> start_;                      // missing: the recording contradicts itself
-  std::vector<std::pair<std::int64_t, std::uint64_t>> taken_segments_;  // bytes, address, as the recording took them
+  std::optional<std::vector<StartSegment>> start_;  // missing: the recording contradicts itself
+  std::vector<std::pair<std::int64_t, std::uint64_t>> taken_segments_;
+  std::size_t start_segment_count_ = 0;  // of taken_segments_, those there when the history began
   CapacityKind capacity_kind_ = CapacityKind::kCap;
 };
 

@@ -41,8 +41,9 @@ class StartBuilder {
         config_(config),
         requests_(requests) {}
 
-  std::variant<std::vector<StartSegment>, std::string> build() {
+  std::variant<StartState, std::string> build() {
     take_end();
+    find_evident_sizes();
     note_classes_of_maps();
     walk_back();
     if (!failure_.empty()) return failure_;
@@ -52,7 +53,7 @@ class StartBuilder {
     if (!failure_.empty()) return failure_;
     std::sort(result_.begin(), result_.end(),
               [](const StartSegment& a, const StartSegment& b) { return a.address < b.address; });
-    return std::move(result_);
+    return StartState{std::move(result_), estimated_count_};
   }
 
  private:
@@ -123,6 +124,41 @@ class StartBuilder {
     if (const auto known = find_range(known_, entries_.address[entry]); known != known_.end()) return known->second.of;
     return {requests_.stream_of_entry[i], requests_.pool_of_entry[i],
             entries_.size_bytes[entry] % page_bytes_for(config_, false) != 0};
+  }
+
+  // Blocks are cut from the left of a free one. So the first that is allocated between an older block and the next one,
+  // while that older block lives, begins where the older one ends.
+  void find_evident_sizes() {
+    evident_bytes_.resize(requests_.older_count);
+    std::vector<bool> is_settled(requests_.older_count);
+    std::size_t open_count = requests_.older_count;
+    const auto settle = [&](std::size_t older) {
+      if (!is_settled[older]) --open_count;
+      is_settled[older] = true;
+    };
+    const auto& slots = requests_.slots.raw();
+    const auto older_end = slots.begin() + static_cast<std::ptrdiff_t>(requests_.older_count);
+    for (std::size_t i = 0; i < range_.size() && open_count > 0; ++i) {
+      const SnapshotEntryId entry(range_.begin + i);
+      const SlotId slot = requests_.slot_of_entry[i];
+      if (entries_.action[entry] == AllocatorAction::kFreeCompleted && slot.value < requests_.older_count) {
+        settle(slot.value);
+      }
+      if (entries_.action[entry] != AllocatorAction::kAlloc) continue;
+      const std::uint64_t address = entries_.address[entry];
+      const auto right =
+          std::upper_bound(slots.begin(), older_end, address,
+                           [](std::uint64_t value, const AllocatorSlot& each) { return value < each.address; });
+      if (right == slots.begin()) continue;
+      const auto older = static_cast<std::size_t>(right - slots.begin()) - 1;
+      if (is_settled[older]) continue;
+      const std::uint64_t size = address - slots[older].address;
+      const auto least = static_cast<std::uint64_t>(round_request(config_, slots[older].bytes));
+      if (size >= least && size <= least + static_cast<std::uint64_t>(kSmallRequestBytes)) {
+        evident_bytes_[older] = static_cast<std::int64_t>(size);
+      }
+      settle(older);
+    }
   }
 
   void walk_back() {
@@ -200,20 +236,23 @@ class StartBuilder {
       StartBlock block;
       block.requested_bytes = std::min(slot->bytes, kMostBytes);
       block.state = slot->is_free_pending ? StartBlock::State::kPending : StartBlock::State::kAllocated;
-      add(at + block_bytes(*slot, segment, gap_end - at), block,
-          SlotId(static_cast<std::size_t>(slot - slots.begin())));
+      const SlotId id(static_cast<std::size_t>(slot - slots.begin()));
+      add(at + block_bytes(id, segment, gap_end - at), block, id);
       ++placed_count_;
     }
     add(end, {}, {});
   }
 
-  [[nodiscard]] std::uint64_t block_bytes(const AllocatorSlot& slot, const StartSegment& segment,
-                                          std::uint64_t gap) const {
+  [[nodiscard]] std::uint64_t block_bytes(SlotId id, const StartSegment& segment, std::uint64_t gap) {
+    const AllocatorSlot& slot = requests_.slots[id];
     const std::int64_t room = static_cast<std::int64_t>(std::min(gap, static_cast<std::uint64_t>(kMostBytes)));
     std::int64_t bytes = slot.block_bytes;
     if (bytes <= 0) {
       bytes = round_request(config_, slot.bytes);
-      if (!should_split(config_, segment.is_small, config_.expandable_segments, room, bytes)) bytes = room;
+      const bool is_split = should_split(config_, segment.is_small, config_.expandable_segments, room, bytes);
+      const bool may_be_more = !segment.is_small && !config_.expandable_segments;
+      if (is_split && may_be_more && evident_bytes_[id.value] == 0) ++estimated_count_;
+      bytes = !is_split ? room : std::max(bytes, evident_bytes_[id.value]);
     }
     return std::min(static_cast<std::uint64_t>(bytes), gap);
   }
@@ -289,17 +328,18 @@ class StartBuilder {
   const AllocatorRequests& requests_;
   Ranges plain_, mapped_, known_;
   std::map<RangeClass, std::uint64_t> least_;  // address known of a class
+  std::vector<std::int64_t> evident_bytes_;    // by older slot; 0: nothing tells
   std::vector<StartSegment> result_;
   std::size_t placed_count_ = 0;
+  std::int64_t estimated_count_ = 0;
   std::string failure_;
 };
 
 }  // namespace
 
-std::variant<std::vector<StartSegment>, std::string> build_start_segments(const MemorySnapshot& snapshot,
-                                                                          SnapshotDeviceId device,
-                                                                          const AllocatorConfig& config,
-                                                                          const AllocatorRequests& requests) {
+std::variant<StartState, std::string> build_start_state(const MemorySnapshot& snapshot, SnapshotDeviceId device,
+                                                        const AllocatorConfig& config,
+                                                        const AllocatorRequests& requests) {
   return StartBuilder(snapshot, device, config, requests).build();
 }
 

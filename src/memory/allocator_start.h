@@ -24,10 +24,16 @@ struct StartSegment {
   bool is_small = false, is_expandable = false;
 };
 
-// By address; or the sentence that says why the recording contradicts itself.
-[[nodiscard]] std::variant<std::vector<StartSegment>, std::string> build_start_segments(
-    const MemorySnapshot& snapshot, SnapshotDeviceId device, const AllocatorConfig& config,
-    const AllocatorRequests& requests);
+struct StartState {
+  std::vector<StartSegment> segments;  // by address
+  std::int64_t estimated_count = 0;    // blocks whose size nothing tells: the rounded request, or up to 1 MiB more
+};
+
+// Or the sentence that says why the recording contradicts itself.
+[[nodiscard]] std::variant<StartState, std::string> build_start_state(const MemorySnapshot& snapshot,
+                                                                      SnapshotDeviceId device,
+                                                                      const AllocatorConfig& config,
+                                                                      const AllocatorRequests& requests);
 
 // Gives the segments to an allocator; sets the blocks of their slots.
 void add_start_segments(CachingAllocator& allocator, const std::vector<StartSegment>& segments,

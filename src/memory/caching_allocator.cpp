@@ -214,14 +214,22 @@ BlockId CachingAllocator::hand_out(BlockId found, const Search& search, std::int
   return id;
 }
 
-BlockId CachingAllocator::allocate(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool) {
-  const Search search = make_search(bytes, stream, private_pool);
-  const BlockId found = find_block(search);
+BlockId CachingAllocator::hand_out_or_fail(BlockId found, const Search& search, std::int64_t requested_bytes) {
   if (!found.has_value()) {
-    record(AllocatorAction::kOom, 0, search.bytes, stream, search.pool);
+    record(AllocatorAction::kOom, 0, search.bytes, search.stream, search.pool);
     return {};
   }
-  return hand_out(found, search, std::clamp<std::int64_t>(bytes, 0, search.bytes));
+  return hand_out(found, search, std::clamp<std::int64_t>(requested_bytes, 0, search.bytes));
+}
+
+BlockId CachingAllocator::allocate(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool) {
+  const Search search = make_search(bytes, stream, private_pool);
+  return hand_out_or_fail(find_block(search), search, bytes);
+}
+
+BlockId CachingAllocator::allocate_from_device(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool) {
+  const Search search = make_search(bytes, stream, private_pool);
+  return hand_out_or_fail(take_from_device(search, false), search, bytes);
 }
 
 bool CachingAllocator::has_free_block(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool) {

@@ -93,6 +93,9 @@ class CachingAllocator {
   bool release_these(const std::set<Range>& segments, const std::set<Range>& unmapped);
   bool map_this(const Range& range);
 
+  // As allocate, but without looking for a free block: what a retry does after it has released everything.
+  BlockId allocate_from_device(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool);
+
   // Would a free block serve this? Changes nothing.
   [[nodiscard]] bool has_free_block(std::int64_t bytes, std::uint32_t stream, std::uint32_t private_pool);
 
@@ -190,6 +193,7 @@ class CachingAllocator {
   BlockId take_from_device(const Search& search, bool is_retry);
   BlockId take_segment(const Search& search);
   BlockId find_block(const Search& search);
+  BlockId hand_out_or_fail(BlockId found, const Search& search, std::int64_t requested_bytes);
   BlockId hand_out(BlockId found, const Search& search, std::int64_t requested_bytes);
   void collect_garbage();
   bool release_oversize(const Search& search);
