@@ -11,6 +11,7 @@
 # JOBS=N limits the compile jobs (default: all cores).
 JOBS ?= $(shell nproc)
 CMAKE_BUILD = cmake --build --preset
+WITH_PYTHON = -DSTEPSCOPE_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/venv/bin/python
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
 .PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench setup setup-python build clean

@@ -255,14 +255,14 @@ def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
         except ImportError:
             pass
     try:
-        return _core.read(path, threads, bar)
+        return _core.read(os.fsencode(path), threads, bar)
     finally:
         if bar is not None:
             bar.close()
 
 
 def _load_one(path: str, index: int, threads: int) -> Trace:
-    return Trace(_core.read(path, threads)[index], path, index, threads)
+    return Trace(_core.read(os.fsencode(path), threads)[index], path, index, threads)
 
 
 @overload

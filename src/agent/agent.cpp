@@ -19,7 +19,7 @@
 #include "agent/process_facts.h"
 #include "agent/remarks.h"
 #include "agent/session_gpu.h"
-#include "agent/toggle_signal.h"
+#include "agent/torch_hook.h"
 #include "capture/event_ring.h"
 #include "capture/recorder.h"
 
@@ -83,7 +83,6 @@ bool read_options(AgentState& agent) {
   agent.options = std::move(parsed.value());
   agent.is_wanted = true;
   watch_forks();
-  if (agent.options.toggle_signal <= 64) catch_toggle_signal(static_cast<int>(agent.options.toggle_signal));
   return true;
 }
 
@@ -183,6 +182,9 @@ bool begin_capture(std::string_view text, std::string& problem) noexcept try {
   keep_forever(place().exchange(agent));
   watch_forks();
   if (Gpu* const gpu = attached_gpu(); gpu != nullptr) gpu->leave_file();
+  // What of an operator can be read is proven when the hook is attached.
+  const AgentOptions& last = before.options;
+  if (last.shapes != agent->options.shapes || last.stacks != agent->options.stacks) detach_torch();
   (void)attach_all(*agent, agent->options.gpu ? "cuda" : "library");
   if (activate(*agent)) return true;
   problem = complaint_line();
@@ -288,7 +290,6 @@ void start_over_in_child() noexcept try {
   child->is_disarmed = parent.is_disarmed || (parent.is_active && !parent.options.follow_children);
   keep_forever(place().exchange(child));
   tell_libraries();
-  forget_toggles_in_child();
   if (child->is_disarmed) return;
   allow_events_in_child();
   if (parent.is_active) activate(*child);

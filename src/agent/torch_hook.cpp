@@ -268,7 +268,8 @@ bool attach_torch() noexcept try {
   if (torch.path.empty()) return false;
   is_refused = !attach_torch_library(torch);
   if (is_refused) return false;
-  std::atexit(leave_torch);
+  static const int at_exit = std::atexit(leave_torch);
+  (void)at_exit;
   return true;
 } catch (...) {
   return false;

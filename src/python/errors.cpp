@@ -10,11 +10,6 @@ namespace {
 
 PyObject* trace_error = nullptr;  // owned by the module for the life of the process
 
-// `text` as Python's, whatever bytes a file name has.
-nb::object to_python(const std::string& text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
-}
-
 [[noreturn]] void raise_made(PyObject* type, const nb::object& made) {
   if (made.is_valid()) PyErr_SetObject(type, made.ptr());
   throw nb::python_error();
@@ -40,6 +35,10 @@ nb::object to_python(const std::string& text) {
 }
 
 }  // namespace
+
+nb::object to_python(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
 
 void raise(const Error& error) {
   switch (error.code) {

@@ -11,6 +11,9 @@ namespace stepscope::python {
 // stepscope.TraceError (a ValueError) with `file` and `offset`. Never returns.
 [[noreturn]] void raise(const Error& error);
 
+// `text` as Python's, whatever bytes a file name has (surrogateescape, as os.fsdecode).
+[[nodiscard]] nanobind::object to_python(const std::string& text);
+
 // The class TraceError, made once and put into the module.
 void add_error_class(nanobind::module_& module);
 

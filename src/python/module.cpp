@@ -42,7 +42,8 @@ bool look_around(const Progress& progress, std::uint64_t bytes_read, std::option
   return false;
 }
 
-std::vector<std::shared_ptr<Recording>> read(const std::string& path, unsigned threads, const Progress& progress) {
+std::vector<std::shared_ptr<Recording>> read(const nb::bytes& name, unsigned threads, const Progress& progress) {
+  const std::string path(name.c_str(), name.size());
   ReadOptions options;
   options.threads = threads;
   bool is_stopped = false;  // an exception of Python is set
@@ -159,7 +160,7 @@ nb::list column_of(const Table& table, std::string_view name) {
 nb::dict info_of(const Recording& recording) {
   const TraceInfo& info = recording.trace().info;
   nb::dict all;
-  all["source"] = info.source;
+  all["source"] = to_python(info.source);
   all["producer"] = info.producer;
   all["rank"] = info.rank;
   all["world_size"] = info.world_size;
@@ -265,8 +266,8 @@ NB_MODULE(_core, m) {
   bind_request(m);
   bind_table(m);
   bind_recording(m);
-  m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress").none() = nb::none(),
-        "All recordings of a file; gzip and format are found from the content.");
+  m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+        "All recordings of a file (its name as os.fsencode gives it); gzip and format are found from the content.");
   m.def(
       "report_json",
       [](const std::vector<std::shared_ptr<Recording>>& all, const Request& request) {

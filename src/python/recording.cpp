@@ -40,7 +40,7 @@ Report Recording::report(const Request& request) const {
   std::vector<Finding> findings = find_all(input);
   const std::string verdict = write_verdict(input, findings);
   ReportOptions options;
-  options.asked = {request.steps_name, request.whole_file_window, request.device, trace_->info.rank};
+  options.asked = {request.steps_name, request.whole_file_window, request.device, std::nullopt};
   options.top_count = request.top;
   return build_report(*trace_, *known, std::move(findings), verdict, options);
 }

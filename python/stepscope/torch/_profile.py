@@ -197,7 +197,7 @@ class profile:
         try:
             _agent.stop()
             path = _agent.end()
-            self._trace = None if path is None else Trace(_core.read(path)[0], path, 0, 0)
+            self._trace = None if path is None else Trace(_core.read(os.fsencode(path))[0], path, 0, 0)
         finally:
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)

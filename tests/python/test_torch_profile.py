@@ -1,0 +1,280 @@
+"""The same script under torch.profiler and under stepscope.torch: schedule, files, counts, shapes, FLOPs, table."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import support
+import stepscope
+from stepscope.torch import ProfilerAction, schedule
+
+N, W, R, S = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE
+
+
+def script(home, steps, folder, **asked):
+    """A user's script; `home` is the one import line that changes."""
+    import torch
+
+    profiler = importlib.import_module(home)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(7200, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ready = []
+    write = profiler.tensorboard_trace_handler(folder, worker_name="w", use_gzip=True)
+
+    def handler(prof):
+        ready.append((prof.step_num, prof.current_action.name))
+        write(prof)
+
+    with profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU],
+        schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=handler,
+        record_shapes=True,
+        with_flops=True,
+        **asked,
+    ) as prof:
+        for _ in range(steps):
+            with profiler.record_function("forward"):
+                loss = model(torch.randn(4, 3, 32, 32)).sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            prof.step()
+    return prof, ready
+
+
+@support.needs("torch")
+class SameScript(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folders = [tempfile.TemporaryDirectory() for _ in range(2)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cls.theirs, cls.their_ready = script("torch.profiler", 9, cls.folders[0].name)
+        cls.ours, cls.our_ready = script("stepscope.torch", 9, cls.folders[1].name)
+
+    @classmethod
+    def tearDownClass(cls):
+        for folder in cls.folders:
+            folder.cleanup()
+
+    def rows(self, **grouping):
+        return self.theirs.key_averages(**grouping), self.ours.key_averages(**grouping)
+
+    def test_traces_are_ready_at_the_same_steps(self):
+        self.assertEqual(self.our_ready, self.their_ready)
+
+    def test_files_have_the_same_names(self):
+        shapes = [sorted(re.sub(r"\d+", "N", name) for name in os.listdir(folder.name)) for folder in self.folders]
+        self.assertEqual(shapes[0], shapes[1])
+
+    def test_rows_have_the_same_counts_and_flops(self):
+        theirs, ours = self.rows()
+        self.assertEqual({row.key: (row.count, row.flops) for row in ours},
+                         {row.key: (row.count, row.flops) for row in theirs})
+
+    def test_rows_by_shape_too(self):
+        theirs, ours = self.rows(group_by_input_shape=True)
+        self.assertEqual(sorted((row.key, str(row.input_shapes), row.count) for row in ours),
+                         sorted((row.key, str(row.input_shapes), row.count) for row in theirs))
+
+    def test_times_hold_together(self):
+        ours = {row.key: row for row in self.ours.key_averages()}
+        step = ours["ProfilerStep*"]
+        self.assertEqual(step.count, 2)
+        self.assertLessEqual(ours["forward"].cpu_time_total, step.cpu_time_total)
+        self.assertAlmostEqual(step.cpu_time, step.cpu_time_total / 2)
+        for row in ours.values():
+            self.assertLessEqual(row.self_cpu_time_total, row.cpu_time_total + 0.001, row.key)
+
+    def test_the_table_has_the_same_head_and_foot(self):
+        theirs, ours = (averages.table(sort_by="cpu_time_total", row_limit=5).splitlines() for averages in self.rows())
+        # The same columns of the same widths; the rows' order depends on times.
+        self.assertEqual(ours[:3], theirs[:3])
+        self.assertEqual(ours[8], theirs[8])
+        self.assertRegex(ours[9], r"^Self CPU time total: \d+\.\d{3}(us|ms|s)$")
+        self.assertEqual(len(ours), len(theirs))
+
+    def test_events_are_the_same(self):
+        count = {}
+        for which, prof in (("theirs", self.theirs), ("ours", self.ours)):
+            for event in prof.events():
+                name = "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
+                if name.startswith("["):
+                    continue
+                count.setdefault(name, {}).setdefault(which, 0)
+                count[name][which] += 1
+        # torch folds an operator that is its parent's only child of the same name into the parent; we list both.
+        different = {name: each for name, each in count.items() if each.get("theirs") != each.get("ours")}
+        for name, each in different.items():
+            self.assertGreaterEqual(each.get("ours", 0), each.get("theirs", 0), name)
+
+    def test_the_trace_written_is_one_that_can_be_read(self):
+        path = sorted(Path(self.folders[1].name).iterdir())[-1]
+        trace = stepscope.load(path)
+        self.assertEqual(trace.report(top=0)["steps"]["count"], 2)
+        names = set(trace.table("ops")._table.column("name"))
+        self.assertIn("aten::convolution_backward", names)
+        with tempfile.TemporaryDirectory() as folder:
+            again = Path(folder) / "t.json"
+            self.ours.export_chrome_trace(again)
+            self.assertIn("traceEvents", json.loads(again.read_text()))
+
+    def test_a_report_says_where_the_step_went(self):
+        self.assertIn("step", self.ours.report().text())
+
+
+@support.needs("torch")
+class Cycle(unittest.TestCase):
+    def test_without_a_schedule_everything_is_recorded(self):
+        import torch
+        from stepscope.torch import profile
+
+        with profile() as prof:
+            torch.ones(3) + 1
+        self.assertIn("aten::add", [row.key for row in prof.key_averages()])
+        self.assertNotIn("ProfilerStep*", [row.key for row in prof.key_averages()])
+        with prof:  # once more
+            torch.ones(3).cos()
+        keys = [row.key for row in prof.key_averages()]
+        self.assertIn("aten::cos", keys)
+        self.assertNotIn("aten::add", keys)
+
+    def test_stacks_name_the_script(self):
+        import torch
+        from stepscope.torch import profile
+
+        def busy():
+            return torch.randn(200, 200) @ torch.randn(200, 200)
+
+        with profile(with_stack=True) as prof:
+            for _ in range(200):
+                busy()
+        stacks = [frame for row in prof.key_averages(group_by_stack_n=5) for frame in row.stack]
+        self.assertTrue([frame for frame in stacks if "busy" in frame], stacks[:5])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "folded"
+            prof.export_stacks(str(path), "self_cpu_time_total")
+            self.assertRegex(path.read_text(), r"(?m)^\S+ \d+$")
+
+    def test_results_before_the_end_are_an_error(self):
+        from stepscope.torch import profile
+
+        prof = profile()
+        with self.assertRaisesRegex(AssertionError, "stopped"):
+            prof.key_averages()
+
+    def test_two_at_once_are_refused_in_words(self):
+        from stepscope._agent import CaptureError
+        from stepscope.torch import profile
+
+        with profile():
+            with self.assertRaisesRegex(CaptureError, "already"):
+                profile().start()
+        with profile():
+            pass
+
+    def test_an_exception_of_the_program_passes_and_the_next_profile_works(self):
+        import torch
+        from stepscope.torch import profile
+
+        with self.assertRaises(ZeroDivisionError):
+            with profile():
+                1 / 0
+        with profile() as prof:
+            torch.ones(2).sin()
+        self.assertIn("aten::sin", [row.key for row in prof.key_averages()])
+
+    def test_nothing_is_left_behind(self):
+        import torch
+        from stepscope.torch import profile
+
+        before = set(Path(tempfile.gettempdir()).glob("stepscope-*"))
+        with profile() as prof:
+            torch.ones(2).sin()
+        prof.key_averages()
+        self.assertEqual(set(Path(tempfile.gettempdir()).glob("stepscope-*")) - before, set())
+
+    def test_under_stepscope_run_it_says_who_has_the_capture(self):
+        code = (
+            "import torch\nfrom stepscope.torch import profile\n"
+            "try:\n    profile().start()\nexcept RuntimeError as error:\n    print(error)\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "stepscope", "run", "--no-report", "--out", folder, "--", sys.executable, "-c", code]
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertIn("captured by stepscope run", done.stdout, done.stderr)
+
+
+class Schedule(unittest.TestCase):
+    def actions(self, count, **arguments):
+        chosen = schedule(**arguments)
+        return [chosen(step) for step in range(count)]
+
+    def test_the_examples_of_the_definition(self):
+        self.assertEqual(self.actions(6, wait=1, warmup=1, active=2, repeat=1), [N, W, R, S, N, N])
+        self.assertEqual(self.actions(12, skip_first=2, wait=1, warmup=1, active=2, repeat=2),
+                         [N, N, N, W, R, S, N, W, R, S, N, N])
+
+    def test_wrong_arguments_are_named(self):
+        for wrong in ({"active": 0}, {"wait": -1}, {"repeat": -1}, {"skip_first": -1}):
+            arguments = {"wait": 1, "warmup": 1, "active": 1, **wrong}
+            with self.assertRaisesRegex(AssertionError, next(iter(wrong))):
+                schedule(**arguments)
+        with self.assertWarnsRegex(UserWarning, "warmup"):
+            schedule(wait=0, warmup=0, active=1)
+
+    @support.needs("torch")
+    def test_every_schedule_is_torchs(self):
+        import torch.profiler
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for wait in (0, 1, 3):
+                for warmup in (0, 2):
+                    for active in (1, 2):
+                        for repeat in (0, 1, 3):
+                            for skip_first, skip_first_wait in ((0, 0), (2, 0), (1, 1)):
+                                arguments = dict(wait=wait, warmup=warmup, active=active, repeat=repeat,
+                                                 skip_first=skip_first, skip_first_wait=skip_first_wait)
+                                theirs = torch.profiler.schedule(**arguments)
+                                self.assertEqual([action.name for action in self.actions(25, **arguments)],
+                                                 [theirs(step).name for step in range(25)], arguments)
+
+
+class GoldenTable(unittest.TestCase):
+    """torch's own tables of two recorded runs, cell by cell."""
+
+    def test_cells(self):
+        from stepscope.torch._averages import averages_of
+
+        for name in ("conv", "enc"):
+            trace = stepscope.load(support.DATA / "golden" / f"{name}.pt.trace.json.gz")
+            document = json.loads(trace._recording.ops_text("name", 1, "", None, 80, True))
+            averages = averages_of(document, device="cuda", profile_memory=True, with_flops=True)
+            ours = averages.table(sort_by="self_cuda_time_total", row_limit=25).splitlines()
+            theirs = (support.DATA / "golden" / f"{name}.table.txt").read_text().splitlines()[: len(ours) - 1]
+            cells = different = 0
+            for mine, wanted in zip(ours, theirs):
+                self.assertEqual(len(mine), len(wanted))
+                for a, b in zip(re.split(r"\s{2,}", mine.strip()), re.split(r"\s{2,}", wanted.strip())):
+                    cells += 1
+                    if a == b:
+                        continue
+                    # torch adds up floats: a mean that ends in a 5 may be rounded the other way.
+                    different += 1
+                    self.assertAlmostEqual(float(re.sub(r"[a-z%]+$", "", a)), float(re.sub(r"[a-z%]+$", "", b)), delta=0.00101)
+            self.assertGreater(cells, 350)
+            self.assertLessEqual(different, 2)
+
+
+if __name__ == "__main__":
+    support.main()
