@@ -17,6 +17,7 @@
 #include "agent/keep.h"
 #include "agent/own_capture.h"
 #include "agent/process_facts.h"
+#include "agent/process_memory.h"
 #include "agent/remarks.h"
 #include "agent/session_gpu.h"
 #include "agent/torch_hook.h"
@@ -212,11 +213,13 @@ std::string end_capture(std::string& problem) noexcept try {
 
 bool activate(AgentState& agent) {
   set_ring_cap(agent.options.max_memory_bytes / 4);
+  const bool asks_memory = agent.options.memory && agent.options.gpu;
   auto* const worker = new Worker({.create_file = create_capture,
                                    .describe = describe_capture,
                                    .describe_devices = write_devices,
                                    .disarm = disarm,
-                                   .samples_stacks = agent.options.stacks && !python_version().empty()});
+                                   .samples_stacks = agent.options.stacks && !python_version().empty(),
+                                   .sample_memory = asks_memory ? sample_process_memory : nullptr});
   if (!worker->start()) {
     delete worker;
     complain("nothing is captured: no thread could be started");

@@ -125,6 +125,7 @@ void Worker::window_opened() noexcept {
   if (setup_.samples_stacks) sampler_.set_on(true);
   const Lock lock(mutex_);
   phase_ = Phase::kOpen;
+  wants_memory_sample_ = true;
   ring_bell();
 }
 
@@ -137,6 +138,7 @@ void Worker::window_closed(const WireWindow& window) noexcept {
     // Its bounds are lost, its records are not.
   }
   phase_ = Phase::kSettling;
+  wants_memory_sample_ = true;
   settle_until_ns_ = monotonic_ns() + setup_.settle_limit_ns;
   ring_bell();
 }
@@ -164,11 +166,15 @@ void Worker::run() {
     wait(next_wait);
     Phase phase;
     bool is_finishing;
+    bool wants_memory_sample;
     {
       const Lock lock(mutex_);
       phase = phase_;
       is_finishing = is_finishing_;
+      wants_memory_sample = std::exchange(wants_memory_sample_, false);
     }
+    // Before the look: settling after it may take long, and this is of the window's edge.
+    if (wants_memory_sample) sample_memory();
     look();
     write_windows();
     if (phase == Phase::kSettling) {
@@ -212,6 +218,7 @@ void Worker::look() {
   if (file_ == nullptr) return;
   if (wants_description_.exchange(false, std::memory_order_relaxed) && setup_.describe) file_->on(setup_.describe());
   write_graph_nodes();
+  write_memory_levels();
   write_remarks();
   check_file();
 }
@@ -293,6 +300,15 @@ void Worker::write_graph_nodes() {
     file_->on(WireGraphNode{static_cast<std::int64_t>(node.node), hook_writer_->name_of(node.op),
                             hook_writer_->stack_of(node.stack)});
   }
+}
+
+void Worker::sample_memory() {
+  if (!setup_.sample_memory) return;
+  for (const WireMemoryLevel& level : setup_.sample_memory()) memory_levels_.push_back(level);
+}
+
+void Worker::write_memory_levels() {
+  for (const WireMemoryLevel& level : std::exchange(memory_levels_, {})) file_->on(level);
 }
 
 void Worker::write_remarks() {

@@ -33,6 +33,8 @@ struct WorkerSetup {
   std::function<void()> disarm;                        // the capture cannot go on: stop recording
   bool samples_stacks = false;                         // 1,000 times a second, of threads that say something
   DurationNs settle_limit_ns = 10'000'000'000;         // of waiting for records of launches after a window
+  // What the process uses of its devices, asked when a window has opened and when it has closed; empty: not asked for.
+  std::function<std::vector<WireMemoryLevel>()> sample_memory{};
 };
 
 class Worker {
@@ -73,6 +75,8 @@ class Worker {
   void write_windows();
   void write_graph_nodes();
   void write_remarks();
+  void sample_memory();
+  void write_memory_levels();
   void write_ledger();
   void close_file();
   CaptureFile* file();
@@ -95,6 +99,7 @@ class Worker {
   bool is_resting_ = false;  // waits for the bell or has ended: in no allocator, no file and no library
   bool is_done_ = false;
   std::vector<WireWindow> windows_;
+  bool wants_memory_sample_ = false;
   std::atomic<bool> wants_description_{false};
   std::atomic<bool> wants_flush_{false};
 
@@ -106,7 +111,8 @@ class Worker {
   bool devices_described_ = false;
   Ledger ledger_;
   std::optional<HookWriter> hook_writer_;
-  std::size_t event_count_ = 0;  // of the last look
+  std::size_t event_count_ = 0;                 // of the last look
+  std::vector<WireMemoryLevel> memory_levels_;  // not yet in the file, since there is none
   std::size_t remark_count_ = 0;
   DurationNs fresh_at_ns_ = 0;
   DurationNs settle_until_ns_ = 0;

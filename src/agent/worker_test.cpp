@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "agent/capture_test_support.h"
 #include "agent/remarks.h"
 #include "capture/event_ring.h"
 
@@ -88,6 +89,45 @@ TEST_F(HeldWorkerTest, NothingIsWrittenBetweenHoldAndRelease) {
   worker.release();
   opener.join();
   while (!is_busy) usleep(100);
+}
+
+// What the process uses is asked at both edges of a window, and in the file once there is one.
+TEST(WorkerMemory, IsSampledAtTheEdgesOfAWindow) {
+  drain_events([](const RingThread&, std::span<const HookEvent>) {});
+  std::atomic<int> sample_count{0};
+  std::vector<WireMemoryLevel> levels;
+  class Kept : public MemoryCapture {
+   public:
+    explicit Kept(std::vector<WireMemoryLevel>& into) : into_(into) {}
+    using MemoryCapture::on;
+    void on(const WireMemoryLevel& level) override { into_.push_back(level); }
+
+   private:
+    std::vector<WireMemoryLevel>& into_;
+  };
+  Worker worker{{.create_file = [&]() -> Result<std::unique_ptr<CaptureFile>> {
+                   return std::unique_ptr<CaptureFile>(std::make_unique<Kept>(levels));
+                 },
+                 .describe = {},
+                 .describe_devices = {},
+                 .disarm = [] {},
+                 .sample_memory =
+                     [&] {
+                       WireMemoryLevel level;
+                       level.process_bytes = ++sample_count;
+                       return std::vector<WireMemoryLevel>{level};
+                     }}};
+  ASSERT_TRUE(worker.start());
+  hook_events_on.store(true);
+  worker.window_opened();
+  while (sample_count < 1) usleep(100);
+  emit_event(HookEvent{});
+  hook_events_on.store(false);
+  worker.window_closed({});
+  EXPECT_TRUE(worker.finish(kMinute));
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(levels[0].process_bytes, MaybeInt(1));
+  EXPECT_EQ(levels[1].process_bytes, MaybeInt(2));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "trace/memory_counters.h"
+
 namespace stepscope {
 namespace {
 
@@ -48,6 +50,15 @@ class Level {
     raise_in_step(events.time_ns[id]);
   }
 
+  void add_process(MemoryCounterKind kind, std::int64_t bytes, TimeNs time) {
+    if (kind == MemoryCounterKind::kDevice) {
+      memory_.in_use_last_bytes = bytes;
+      return;
+    }
+    memory_.process_last_bytes = bytes;
+    raise(memory_.process_peak, bytes, time);
+  }
+
   DeviceMemory finish() {
     enter_steps_until(std::numeric_limits<TimeNs>::max());
     return std::move(memory_);
@@ -78,6 +89,19 @@ class Level {
   bool in_step_ = false;
 };
 
+// Counters stand in the order of the file, which is that of their times.
+void add_counters(const Trace& trace, const Steps& steps, std::map<std::int64_t, Level>& devices) {
+  constexpr double kMostBytes = 1e18;
+  for (const CounterId id : trace.counters.ids().ids()) {
+    const auto counter = find_memory_counter(trace.text(trace.counters.name[id]));
+    const double value = trace.counters.value[id];
+    if (!counter || !(value >= 0 && value < kMostBytes)) continue;
+    if (devices.size() == kMaxDevices && !devices.contains(counter->device_number)) continue;
+    Level& level = devices.try_emplace(counter->device_number, counter->device_number, steps).first->second;
+    level.add_process(counter->kind, static_cast<std::int64_t>(value), trace.counters.time_ns[id]);
+  }
+}
+
 }  // namespace
 
 MemoryLevels compute_memory_levels(const Trace& trace, const Steps& steps) {
@@ -94,6 +118,8 @@ MemoryLevels compute_memory_levels(const Trace& trace, const Steps& steps) {
     if (devices.size() == kMaxDevices && !devices.contains(number)) continue;
     devices.try_emplace(number, number, steps).first->second.add(events, id);
   }
+  add_counters(trace, steps, devices);
+  levels.recorded = levels.recorded || !devices.empty();
   for (auto& [number, level] : devices) levels.devices.push_back(level.finish());
   return levels;
 }

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/trace_from_text.h"
+#include "trace/memory_counters.h"
 
 namespace stepscope {
 namespace {
@@ -58,6 +61,35 @@ TEST(MemoryLevels, DevicesAreApartAndInOrder) {
 }
 
 TEST(MemoryLevels, NothingRecorded) { EXPECT_FALSE(levels_of(Trace()).recorded); }
+
+TEST(MemoryLevels, TheProcessIsMoreThanItsAllocator) {
+  Trace trace = trace_from_text(R"(
+    step           [4       ][5       ][6       ]
+  )");
+  add(trace, 20'000, 1, 0, 700);
+  const auto counter = [&](TimeNs time, const std::string& name, double value) {
+    Counters::Row row;
+    row.time_ns = time;
+    row.name = trace.strings.intern(name);
+    row.value = value;
+    trace.counters.push_back(row);
+  };
+  counter(10'000, process_memory_counter(0), 1500);
+  counter(110'000, process_memory_counter(0), 1400);
+  counter(110'000, device_memory_counter(0), 9000);
+  counter(110'000, device_memory_counter(3), 5000);
+  counter(110'000, "queue", 7);
+  counter(110'000, process_memory_counter(0), std::numeric_limits<double>::quiet_NaN());
+  const MemoryLevels levels = levels_of(trace);
+  ASSERT_EQ(levels.devices.size(), 2U);
+  EXPECT_EQ(levels.devices[0].process_peak->bytes, 1500);
+  EXPECT_EQ(levels.devices[0].process_last_bytes, 1400);
+  EXPECT_EQ(levels.devices[0].in_use_last_bytes, 9000);
+  EXPECT_EQ(levels.devices[0].reserved_last_bytes, 1000);
+  EXPECT_EQ(levels.devices[1].device_number, 3);
+  EXPECT_FALSE(levels.devices[1].process_last_bytes.has_value());
+  EXPECT_EQ(levels.devices[1].in_use_last_bytes, 5000);
+}
 
 }  // namespace
 }  // namespace stepscope

@@ -255,6 +255,9 @@ Json memory_json(const MemoryLevels& memory) {
                        {"reserved_peak", peak_json(device.reserved_peak)},
                        {"allocated_last_bytes", json_or_null(device.allocated_last_bytes)},
                        {"reserved_last_bytes", json_or_null(device.reserved_last_bytes)},
+                       {"process_peak", peak_json(device.process_peak)},
+                       {"process_last_bytes", json_or_null(device.process_last_bytes)},
+                       {"in_use_last_bytes", json_or_null(device.in_use_last_bytes)},
                        {"allocated_peak_by_step_bytes", bytes_list_json(device.allocated_peak_by_step_bytes)},
                        {"reserved_peak_by_step_bytes", bytes_list_json(device.reserved_peak_by_step_bytes)}});
   }

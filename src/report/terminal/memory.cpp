@@ -36,6 +36,23 @@ std::string device_words(const Report& report, const DeviceMemory& memory) {
   return text + limit_words(report, memory.device_number);
 }
 
+// What the allocator does not know of, where NVML was asked while it was recorded.
+std::string process_words(const Report& report, const DeviceMemory& memory) {
+  std::string text;
+  if (report.memory.devices.size() > 1) text += fmt::format("device {}: ", memory.device_number);
+  if (!memory.process_last_bytes) {
+    if (!memory.in_use_last_bytes) return "";
+    return text + fmt::format("in use by all processes at the end: {}", show_bytes(*memory.in_use_last_bytes));
+  }
+  text += fmt::format("process {}", show_bytes(*memory.process_last_bytes));
+  const auto& held = memory.reserved_last_bytes ? memory.reserved_last_bytes : memory.allocated_last_bytes;
+  if (!held) return text + " at the end";
+  text += fmt::format(", allocator {}", show_bytes(*held));
+  const std::int64_t rest = *memory.process_last_bytes - *held;
+  if (rest >= 0) text += fmt::format(", rest {} (context, NCCL, workspaces)", show_bytes(rest));
+  return text + " at the end";
+}
+
 }  // namespace
 
 void add_memory(const Report& report, Page& page) {
@@ -48,7 +65,10 @@ void add_memory(const Report& report, Page& page) {
     return;
   }
   for (const DeviceMemory& device : report.memory.devices) {
-    page.paragraph(device_words(report, device), kLabelColumn, Ink::kPlain, 2);
+    const bool has_levels = device.allocated_peak || device.reserved_peak;
+    if (has_levels) page.paragraph(device_words(report, device), kLabelColumn, Ink::kPlain, 2);
+    const std::string process = process_words(report, device);
+    if (!process.empty()) page.paragraph(process, kLabelColumn, Ink::kPlain, 2);
   }
 }
 
