@@ -20,6 +20,7 @@
 #include "agent/process_memory.h"
 #include "agent/remarks.h"
 #include "agent/session_gpu.h"
+#include "agent/toggle_signal.h"
 #include "agent/torch_hook.h"
 #include "capture/event_ring.h"
 #include "capture/recorder.h"
@@ -84,6 +85,7 @@ bool read_options(AgentState& agent) {
   agent.options = std::move(parsed.value());
   agent.is_wanted = true;
   watch_forks();
+  if (agent.options.toggle_signal <= 64) catch_toggle_signal(static_cast<int>(agent.options.toggle_signal));
   return true;
 }
 
@@ -293,6 +295,7 @@ void start_over_in_child() noexcept try {
   child->is_disarmed = parent.is_disarmed || (parent.is_active && !parent.options.follow_children);
   keep_forever(place().exchange(child));
   tell_libraries();
+  forget_toggles_in_child();
   if (child->is_disarmed) return;
   allow_events_in_child();
   if (parent.is_active) activate(*child);

@@ -15,6 +15,7 @@
 #include "agent/keep.h"
 #include "agent/parts.h"
 #include "agent/process_facts.h"
+#include "agent/toggle_signal.h"
 #include "capture/event_ring.h"
 
 namespace stepscope::agent {
@@ -67,6 +68,23 @@ std::string answer_request(Controller& asked, bool is_start) {
   return format_agent_status(asked.status());
 }
 
+// Where PyTorch is, as for a request; the thread that hears signals does it itself where nobody comes by.
+void toggle() {
+  Controller* const asked = controller();
+  if (asked == nullptr) return;
+  asked->request_toggle("a signal");
+  if (torch_version().empty()) asked->run_requests();
+}
+
+bool is_waiting() {
+  const Controller* const asked = controller();
+  return asked != nullptr && asked->has_request();
+}
+
+void do_waiting() {
+  if (Controller* const asked = controller(); asked != nullptr) asked->run_requests();
+}
+
 std::string answer(std::string_view line) {
   Controller* const asked = controller();
   if (asked == nullptr) return "error=the agent is not active\n";
@@ -84,13 +102,8 @@ void listen() {
   ControlSocketSetup setup;
   setup.path = agent_socket_path(options().control_socket, getpid());
   setup.answer = answer;
-  setup.is_waiting = [] {
-    const Controller* const asked = controller();
-    return asked != nullptr && asked->has_request();
-  };
-  setup.do_waiting = [] {
-    if (Controller* const asked = controller(); asked != nullptr) asked->run_requests();
-  };
+  setup.is_waiting = is_waiting;
+  setup.do_waiting = do_waiting;
   const std::string problem = start_control_socket(std::move(setup));
   if (!problem.empty()) remark("no control socket: " + problem);
 }
@@ -117,6 +130,7 @@ void start_controller() noexcept try {
     made->run_requests();
   }
   listen();
+  start_toggle_thread({toggle, is_waiting, do_waiting});
 } catch (...) {
   complain("nothing decides when to record: the process is out of memory");
 }

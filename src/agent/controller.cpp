@@ -195,6 +195,15 @@ void Controller::request_stop(std::string_view who) {
   request(Request::kStop, who, "a stop");
 }
 
+void Controller::request_toggle(std::string_view who) {
+  const std::lock_guard lock(mutex_);
+  if (status_.window_is_open) {
+    request(Request::kStop, who, "a stop");
+  } else {
+    request(Request::kStart, who, "a start");
+  }
+}
+
 void Controller::run_requests() {
   const std::lock_guard lock(mutex_);
   run_request();

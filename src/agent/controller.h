@@ -48,6 +48,7 @@ class Controller {
   // by, since PyTorch's list of callbacks is not meant to be changed under running operators.
   void request_start(std::string_view who);
   void request_stop(std::string_view who);
+  void request_toggle(std::string_view who);  // a stop while a window is open, else a start
   [[nodiscard]] bool has_request() const { return request_.load(std::memory_order_relaxed) != Request::kNone; }
   void run_requests();
 

@@ -239,6 +239,22 @@ TEST(Controller, PausedWaitsForARequest) {
   EXPECT_EQ(fake.remarks.size(), 2U);
 }
 
+TEST(Controller, ASignalOpensAndTheNextOneCloses) {
+  AgentOptions options;
+  options.start_paused = true;
+  Fake fake;
+  Controller controller(options, fake.parts());
+  controller.start();
+  for (int i = 0; i < 4; ++i) {
+    controller.request_toggle("a signal");
+    controller.run_requests();
+    run_steps(controller, 1, i);
+  }
+  controller.stop();
+  EXPECT_EQ(fake.events, (Events{"open -1", "close 0", "open 2", "step 2 20-30", "close 2"}));
+  EXPECT_EQ(fake.remarks.at(0), "a start was asked for by a signal");
+}
+
 TEST(Controller, PausedWithAScheduleCountsFromTheRequest) {
   AgentOptions options = scheduled("wait=1,active=1,repeat=1");
   options.start_paused = true;

@@ -14,8 +14,8 @@ struct Key {
   std::string_view name;
   Field field;
 };
-const std::array<Key, 14>& keys() {
-  static const std::array<Key, 14> all = {{{"directory", &AgentOptions::directory},
+const std::array<Key, 15>& keys() {
+  static const std::array<Key, 15> all = {{{"directory", &AgentOptions::directory},
                                            {"schedule", &AgentOptions::schedule},
                                            {"every", &AgentOptions::every},
                                            {"step_name", &AgentOptions::step_name},
@@ -26,6 +26,7 @@ const std::array<Key, 14>& keys() {
                                            {"gpu", &AgentOptions::gpu},
                                            {"follow_children", &AgentOptions::follow_children},
                                            {"start_paused", &AgentOptions::start_paused},
+                                           {"toggle_signal", &AgentOptions::toggle_signal},
                                            {"max_memory_bytes", &AgentOptions::max_memory_bytes},
                                            {"max_file_bytes", &AgentOptions::max_file_bytes},
                                            {"control_socket", &AgentOptions::control_socket}}};

@@ -25,8 +25,9 @@ struct AgentOptions {
   bool graphs = false;
   bool memory = false;
   bool gpu = true;
-  bool follow_children = false;  // record forked children too
-  bool start_paused = false;     // wait for `stepscope ctl start`
+  bool follow_children = false;     // record forked children too
+  bool start_paused = false;        // wait for `stepscope ctl start`
+  std::uint64_t toggle_signal = 0;  // number of the signal that opens and closes windows; 0: none
   std::uint64_t max_memory_bytes = std::uint64_t{256} << 20;
   std::uint64_t max_file_bytes = std::uint64_t{8} << 30;
   std::string control_socket;  // path; empty: none

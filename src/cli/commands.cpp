@@ -15,16 +15,16 @@ namespace stepscope {
 namespace {
 
 constexpr std::array<Command, 10> kCommands = {{
-    {"report", "where the step time goes, which fault costs most, what fixing it brings", run_report},
+    {"report", "where the step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
     {"ctl", "start, stop and ask the recording of a program that runs", run_ctl},
-    {"ops", "operators by time, memory and FLOPs: the numbers of torch's key_averages()", run_ops},
+    {"ops", "operators by time, memory and FLOPs, as torch's key_averages() counts", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"convert", "a trace or capture as another file: Chrome trace JSON, or a capture", run_convert},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
-    {"mfu", "how much of the GPUs' peak a training step uses, from numbers or a trace", run_mfu},
+    {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},
 }};
 
 std::string program_help() {
@@ -33,7 +33,7 @@ std::string program_help() {
       "Usage: stepscope COMMAND FILE... [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) text += fmt::format("  {:<8} {}\n", command.name, command.help);
   text +=
-      "\nOptions:\n  --help      this text; `stepscope COMMAND --help` shows a command's options and examples\n"
+      "\nOptions:\n  --help      this text; `stepscope COMMAND --help` has its options and examples\n"
       "  --version   the version\n\nExamples:\n"
       "  stepscope report trace.pt.trace.json.gz\n"
       "  stepscope run -- python train.py\n"

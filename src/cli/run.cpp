@@ -52,6 +52,7 @@ constexpr const char* kExamples =
 struct Options {
   AgentOptions agent;
   std::optional<std::uint64_t> every;
+  std::string signal;
   std::string out = "stepscope-captures";
   bool no_report = false;
   bool no_stacks = false;
@@ -72,6 +73,14 @@ std::string check_schedule(const std::string& text) {
   return schedule ? "" : schedule.error().message;
 }
 
+// Those that mean nothing of their own; 0: another.
+std::uint64_t signal_number(std::string_view name) {
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  return name == "USR1" ? SIGUSR1 : name == "USR2" ? SIGUSR2 : 0;
+}
+
+std::string check_signal(const std::string& name) { return signal_number(name) != 0 ? "" : "takes SIGUSR1 or SIGUSR2"; }
+
 void add_options(CLI::App& app, Options& options) {
   AgentOptions& agent = options.agent;
   app.add_option("--schedule", agent.schedule, "which steps: skip=,wait=,warmup=,active=,repeat=")
@@ -91,6 +100,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--gpu")->group("");
   app.add_flag("--children", agent.follow_children, "forked children too (data loaders' workers)");
   app.add_flag("--paused", agent.start_paused, "record from `stepscope ctl start` on");
+  app.add_option("--signal", options.signal, "USR1 or USR2: starts recording, then stops it")
+      ->type_name("SIG")
+      ->check(CLI::Validator(check_signal, ""));
   app.add_flag("--no-report", options.no_report, "no verdict at the end");
   app.add_flag("--dry-run", options.dry_run, "show what would be set, and run nothing");
   app.formatter(std::make_shared<RunFormatter>());
@@ -275,6 +287,7 @@ int run_run(const Arguments& arguments, Console& console) {
     return kExitUsage;
   }
   options.agent.every = options.every.value_or(0);
+  options.agent.toggle_signal = signal_number(options.signal);
   options.agent.stacks = !options.no_stacks;
   options.agent.gpu = !options.no_gpu;
   std::optional<LaunchEnd> end;

@@ -106,7 +106,7 @@ struct AllocatorWhatIf {
 // Sensible settings for this recording, run and ranked: those that avoid the oom first, then by reserved peak;
 // no_caching last, as the floor: each of its allocations waits for the GPU. The recorded settings are among them.
 // Settings with garbage collection only where there is a cap. least_capacity_bytes is missing for histories of over
-// 500,000 requests (it would take minutes); find_least_capacity gives it for one.
+// 100,000 steps (a few seconds would become minutes); find_least_capacity gives it for one.
 [[nodiscard]] std::vector<AllocatorWhatIf> rank_settings(const MemorySnapshot& snapshot, SnapshotDeviceId device,
                                                          std::optional<std::int64_t> capacity_bytes);
 

@@ -8,11 +8,13 @@ namespace stepscope::snapshot_reading {
 
 namespace {
 constexpr std::size_t kWindowBytes = 1 << 20;
-}
+constexpr std::size_t kPaddingBytes = 16;
+}  // namespace
 
 ByteWindow::ByteWindow(const ReadBytes& read)
-    : read_(read), buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kWindowBytes)) {
+    : read_(read), buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kWindowBytes + kPaddingBytes)) {
   begin_ = end_ = buffer_.get();
+  std::memset(buffer_.get() + kWindowBytes, 0, kPaddingBytes);
 }
 
 void ByteWindow::refill(const std::uint8_t* from, std::size_t wanted) {

@@ -15,6 +15,7 @@ class ByteWindow {
   explicit ByteWindow(const ReadBytes& read);
 
   [[nodiscard]] const std::uint8_t* begin() const { return begin_; }
+  // 16 bytes behind it may be read, and mean nothing.
   [[nodiscard]] const std::uint8_t* end() const { return end_; }
   // Drops what is before `from` and reads until `wanted` bytes (a window at most) are there or the input ends. All
   // pointers into the window are dead afterwards; begin() is what `from` was.

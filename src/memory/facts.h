@@ -151,6 +151,8 @@ struct LiveGroup {
 };
 inline constexpr std::string_view kNoFramesRecorded = "no frames recorded";
 inline constexpr std::string_view kOlderThanHistory = "older than the history";
+// What the autograd engine made, where the forward operator's frames were recorded: "backward of train.py:41 forward".
+inline constexpr std::string_view kBackwardOf = "backward of ";
 inline constexpr std::string_view kOutsideSpans = "outside spans";
 inline constexpr std::string_view kOutsideModules = "outside modules";
 inline constexpr std::string_view kNoStreamRecorded = "no stream recorded";

@@ -39,6 +39,7 @@ AllocationGroups::AllocationGroups(const MemorySnapshot& snapshot, const MemoryF
   if (by != LiveGrouping::kLine && by != LiveGrouping::kStack && by != LiveGrouping::kModule) return;
   origins_ = find_frame_origins(snapshot);
   group_of_stack_.assign(snapshot.stacks.size(), kUnknownGroup);
+  group_of_forward_.assign(snapshot.stacks.size(), kUnknownGroup);
 }
 
 std::uint32_t AllocationGroups::find(AllocationId allocation) {
@@ -59,17 +60,34 @@ std::uint32_t AllocationGroups::group_named(std::string name) {
   return found->second;
 }
 
+SnapshotStackId AllocationGroups::forward_of(AllocationId allocation) const {
+  const SnapshotEntryId made = facts_.allocations.alloc_entry[allocation];
+  return made.has_value() ? snapshot_.entries.forward_stack[made] : SnapshotStackId{};
+}
+
 std::uint32_t AllocationGroups::group_of_stack(AllocationId allocation) {
   const SnapshotStackId stack = facts_.allocations.stack[allocation];
-  if (!stack.has_value()) return group_named(name_without_stack(allocation));
+  const SnapshotStackId forward = by_ == LiveGrouping::kLine ? forward_of(allocation) : SnapshotStackId{};
+  if (!stack.has_value()) {
+    return forward.has_value() ? group_of_forward(forward) : group_named(name_without_stack(allocation));
+  }
+  if (forward.has_value()) {
+    const SnapshotFrameId frame = find_user_frame(snapshot_, origins_, stack);
+    if (frame.has_value() && origins_[frame] == FrameOrigin::kNative) return group_of_forward(forward);
+  }
   std::uint32_t& group = group_of_stack_[stack.value];
   if (group == kUnknownGroup) group = group_named(name_stack(stack));
   return group;
 }
 
+std::uint32_t AllocationGroups::group_of_forward(SnapshotStackId forward) {
+  std::uint32_t& group = group_of_forward_[forward.value];
+  if (group == kUnknownGroup) group = group_named(std::string(kBackwardOf) + name_stack(forward));
+  return group;
+}
+
 std::uint32_t AllocationGroups::group_of_module(AllocationId allocation) {
-  const SnapshotEntryId made = facts_.allocations.alloc_entry[allocation];
-  const SnapshotStackId forward = made.has_value() ? snapshot_.entries.forward_stack[made] : SnapshotStackId{};
+  const SnapshotStackId forward = forward_of(allocation);
   const SnapshotStackId stack = forward.has_value() ? forward : facts_.allocations.stack[allocation];
   if (!stack.has_value()) return group_named(name_without_stack(allocation));
   std::uint32_t& group = group_of_stack_[stack.value];
@@ -112,10 +130,28 @@ std::string AllocationGroups::name_plainly(AllocationId allocation) const {
     case LiveGrouping::kStream:
       return name_stream(snapshot_, allocations.stream[allocation]);
     case LiveGrouping::kPool:
-      return name_pool(snapshot_, allocations.pool[allocation]);
+      return name_pool(snapshot_, find_pool(allocation));
     default:
       return name_device(allocation);
   }
+}
+
+// Entries name their pool since torch 2.12; before, the segment that lies there at the end does.
+SnapshotPoolId AllocationGroups::find_pool(AllocationId allocation) const {
+  const SnapshotPoolId recorded = facts_.allocations.pool[allocation];
+  if (recorded.has_value()) return recorded;
+  const std::uint64_t address = facts_.allocations.address[allocation];
+  for (const DeviceMemoryFacts& device : facts_.devices.raw()) {
+    if (allocation.value < device.allocations.begin || allocation.value >= device.allocations.end) continue;
+    const IdRange<SnapshotSegmentId> segments = snapshot_.devices.segments[device.device];
+    const auto& starts = snapshot_.segments.address.raw();
+    const auto after = std::upper_bound(starts.begin() + segments.begin, starts.begin() + segments.end, address);
+    if (after == starts.begin() + segments.begin) return {};
+    const SnapshotSegmentId segment(static_cast<std::size_t>(after - starts.begin()) - 1);
+    const auto inside = static_cast<std::int64_t>(address - snapshot_.segments.address[segment]);
+    return inside < snapshot_.segments.total_bytes[segment] ? snapshot_.segments.pool[segment] : SnapshotPoolId{};
+  }
+  return {};
 }
 
 std::string AllocationGroups::name_device(AllocationId allocation) const {

@@ -25,17 +25,21 @@ class AllocationGroups {
 
   std::uint32_t group_named(std::string name);
   std::uint32_t group_of_stack(AllocationId allocation);
+  std::uint32_t group_of_forward(SnapshotStackId forward);
   std::uint32_t group_of_module(AllocationId allocation);
   [[nodiscard]] std::string name_stack(SnapshotStackId stack) const;
   [[nodiscard]] std::string name_without_stack(AllocationId allocation) const;
   [[nodiscard]] std::string name_plainly(AllocationId allocation) const;
   [[nodiscard]] std::string name_device(AllocationId allocation) const;
+  [[nodiscard]] SnapshotPoolId find_pool(AllocationId allocation) const;
+  [[nodiscard]] SnapshotStackId forward_of(AllocationId allocation) const;
 
   const MemorySnapshot& snapshot_;
   const MemoryFacts& facts_;
   const LiveGrouping by_;
   Column<SnapshotFrameId, FrameOrigin> origins_;
-  std::vector<std::uint32_t> group_of_stack_;  // by stack; kUnknownGroup until met
+  std::vector<std::uint32_t> group_of_stack_;    // by stack; kUnknownGroup until met
+  std::vector<std::uint32_t> group_of_forward_;  // by forward stack, of what backward made without lines of its own
   std::vector<std::string> names_;
   tsl::robin_map<std::string, std::uint32_t> numbers_;
 };

@@ -16,6 +16,14 @@ namespace {
 constexpr std::size_t kLongestFixed = 1 + 8;
 constexpr int kNewestProtocol = 5;
 
+template <class Number>
+Number load(const std::uint8_t* at) {
+  static_assert(std::endian::native == std::endian::little);
+  Number number = 0;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
+
 // For messages: what the file asks for, without what a terminal would act upon.
 std::string shown(std::string_view text) {
   constexpr std::size_t kShownBytes = 80;
@@ -181,8 +189,8 @@ bool PickleMachine::take_mark(std::size_t& begin) {
 PickleMachine::Outcome PickleMachine::append(Op op, std::size_t items_begin) {
   if (items_begin <= fence()) return fail(op, "there is no list under the items");
   tree_.set_offset(op_offset_);
-  if (!tree_.append(stack_[items_begin - 1], std::span(stack_).subspan(items_begin))) return fail(op, tree_.failure());
-  stack_.resize(items_begin);
+  if (!tree_.append(stack_[items_begin - 1], stack_.from(items_begin))) return fail(op, tree_.failure());
+  stack_.shrink(items_begin);
   return Outcome::kContinue;
 }
 
@@ -190,10 +198,10 @@ PickleMachine::Outcome PickleMachine::set_items(Op op, std::size_t items_begin) 
   if (items_begin <= fence()) return fail(op, "there is no dict under the items");
   if ((stack_.size() - items_begin) % 2 != 0) return fail(op, "a key without a value");
   tree_.set_offset(op_offset_);
-  if (!tree_.set_items(stack_[items_begin - 1], std::span(stack_).subspan(items_begin))) {
+  if (!tree_.set_items(stack_[items_begin - 1], stack_.from(items_begin))) {
     return fail(op, tree_.failure());
   }
-  stack_.resize(items_begin);
+  stack_.shrink(items_begin);
   return Outcome::kContinue;
 }
 
@@ -214,63 +222,105 @@ PickleMachine::Outcome PickleMachine::get(Op op, std::uint64_t at) {
 
 // ------------------------------------------------------------------------------------------------------------ opcodes
 
+// The opcodes that make up nearly all of a file, with the place and the end of the stack in registers. What is unusual
+// about one of them (an unset memo number, a piece that is not all in the window) is left to run_rare.
 PickleMachine::Outcome PickleMachine::run_opcodes() {
+  const Value* const memo = tree_.first_memo_slots();
+  const std::uint8_t* at = at_;
+  Value* end = stack_.end();
+  const Value* limit = stack_.limit();
   for (;;) {
-    if (window_.end() - at_ < static_cast<std::ptrdiff_t>(kLongestFixed)) {
-      window_.refill(at_, kLongestFixed);
-      at_ = window_.begin();
-      op_offset_ = window_.offset_of(at_);
-      if (at_ == window_.end()) return Outcome::kCut;
-      if (1 + operand_bytes(static_cast<Op>(*at_)) > static_cast<std::size_t>(window_.end() - at_)) {
-        return Outcome::kCut;
-      }
+    if (window_.end() - at < static_cast<std::ptrdiff_t>(kLongestFixed)) {
+      window_.refill(at, kLongestFixed);
+      at = at_ = window_.begin();
+      op_offset_ = window_.offset_of(at);
+      stack_.set_end(end);
+      const auto here = static_cast<std::size_t>(window_.end() - at);
+      if (here == 0 || 1 + operand_bytes(static_cast<Op>(*at)) > here) return Outcome::kCut;
     }
-    const Op op = static_cast<Op>(*at_);
+    if (end == limit) {
+      stack_.set_end(end);
+      stack_.grow();
+      end = stack_.end();
+      limit = stack_.limit();
+    }
+    const Op op = static_cast<Op>(*at);
     switch (op) {
       case Op::kBinGet:
-        if (const Value value = tree_.get(at_[1]); !value.is(ValueKind::kUnset)) {
-          push(value);
-          at_ += 2;
+        if (const Value value = memo[at[1]]; value.is_final()) {
+          *end++ = value;
+          at += 2;
           continue;
         }
         break;
-      case Op::kMemoize:
-        if (has(1)) {
-          tree_.put(tree_.memo_size(), stack_.back());
-          ++at_;
+      case Op::kLongBinGet:
+        if (const Value value = tree_.peek(load<std::uint32_t>(at + 1)); value.is_final()) {
+          *end++ = value;
+          at += 5;
           continue;
         }
         break;
-      case Op::kMark:
-        marks_.push_back(stack_.size());
-        ++at_;
-        continue;
       case Op::kBinInt1:
-        push({ValueKind::kInt, at_[1]});
-        at_ += 2;
+        *end++ = {ValueKind::kInt, at[1]};
+        at += 2;
         continue;
       case Op::kBinInt2:
-        push({ValueKind::kInt, static_cast<std::uint64_t>(at_[1] | at_[2] << 8)});
-        at_ += 3;
+        *end++ = {ValueKind::kInt, load<std::uint16_t>(at + 1)};
+        at += 3;
         continue;
+      case Op::kBinInt:
+        *end++ = {ValueKind::kInt, static_cast<std::uint64_t>(std::int64_t{load<std::int32_t>(at + 1)})};
+        at += 5;
+        continue;
+      case Op::kLong1:
+        // Up to 56 bits are in the value itself. The load reads up to 8 bytes too far, within the padding.
+        if (const std::size_t size = at[1]; size - 1 < 7 && static_cast<std::size_t>(window_.end() - at) >= 2 + size) {
+          const std::size_t unused_bits = 64 - 8 * size;
+          const auto number = static_cast<std::int64_t>(load<std::uint64_t>(at + 2) << unused_bits) >> unused_bits;
+          *end++ = {ValueKind::kInt, static_cast<std::uint64_t>(number)};
+          at += 2 + size;
+          continue;
+        }
+        break;
       default:
         break;
     }
-    op_offset_ = window_.offset_of(at_);
-    ++at_;
+    stack_.set_end(end);
+    op_offset_ = window_.offset_of(at);
+    at_ = at + 1;
     const Outcome outcome = run_rare(op);
     if (outcome != Outcome::kContinue) return outcome;
+    at = at_;
+    end = stack_.end();
+    limit = stack_.limit();
   }
 }
 
 PickleMachine::Outcome PickleMachine::run_rare(Op op) {
+  switch (op) {
+    case Op::kMark:
+      marks_.push_back(stack_.size());
+      return Outcome::kContinue;
+    case Op::kMemoize:
+      if (!has(1)) return fail(op, "the stack is empty");
+      tree_.memoize(stack_.back());
+      return Outcome::kContinue;
+    case Op::kEmptyList:
+    case Op::kEmptyDict:
+    case Op::kAppends:
+    case Op::kSetItems:
+      return run_container_opcode(op);
+    case Op::kShortBinUnicode:
+      return run_text_opcode(op);
+    default:
+      return run_rarest(op);
+  }
+}
+
+PickleMachine::Outcome PickleMachine::run_rarest(Op op) {
   const std::size_t operand = operand_bytes(op);
   const std::uint64_t number = operand > 0 ? little_endian(operand) : 0;
   switch (op) {
-    case Op::kBinInt:
-      at_ += operand;
-      push(tree_.integer(static_cast<std::int32_t>(number)));
-      return Outcome::kContinue;
     case Op::kBinGet:
     case Op::kLongBinGet:
       at_ += operand;
@@ -279,8 +329,6 @@ PickleMachine::Outcome PickleMachine::run_rare(Op op) {
     case Op::kLongBinPut:
       at_ += operand;
       return put(op, number);
-    case Op::kMemoize:
-      return put(op, tree_.memo_size());
     case Op::kNone:
       push(ValueKind::kNone);
       return Outcome::kContinue;
@@ -377,12 +425,12 @@ PickleMachine::Outcome PickleMachine::run_container_opcode(Op op) {
       if (!take_mark(begin)) return fail(op, "there is no mark");
       const Value made = op == Op::kDict ? tree_.new_dict() : tree_.new_list();
       if (made.is(ValueKind::kUnset)) return fail(op, tree_.failure());
-      stack_.insert(stack_.begin() + static_cast<std::ptrdiff_t>(begin), made);
+      stack_.insert(begin, made);
       return op == Op::kDict ? set_items(op, begin + 1) : append(op, begin + 1);
     }
     case Op::kPopMark:
       if (!take_mark(begin)) return fail(op, "there is no mark");
-      stack_.resize(begin);
+      stack_.shrink(begin);
       return Outcome::kContinue;
     case Op::kEmptyTuple:
       push(ValueKind::kNoItems);
@@ -401,8 +449,8 @@ PickleMachine::Outcome PickleMachine::run_container_opcode(Op op) {
     default:
       return Outcome::kCut;
   }
-  const Value made = tree_.tuple(std::span(stack_).subspan(begin));
-  stack_.resize(begin);
+  const Value made = tree_.tuple(stack_.from(begin));
+  stack_.shrink(begin);
   push(made);
   return Outcome::kContinue;
 }
@@ -463,7 +511,7 @@ PickleMachine::Outcome PickleMachine::run_text_opcode(Op op) {
 
 // Puts the items from `begin` into the list or dict under them.
 void PickleMachine::close_range(std::size_t begin, bool is_dict) {
-  std::span<Value> items = std::span(stack_).subspan(begin);
+  std::span<Value> items = stack_.from(begin);
   if (is_dict) {
     // A list of one item is filled without a mark, so list and item stand where one value should.
     if (items.size() % 2 == 1 && items.size() >= 3 && tree_.is_open_list(items[items.size() - 2])) {
@@ -474,7 +522,7 @@ void PickleMachine::close_range(std::size_t begin, bool is_dict) {
   } else {
     (void)tree_.append(stack_[begin - 1], items);
   }
-  stack_.resize(begin);
+  stack_.shrink(begin);
 }
 
 Value PickleMachine::close_what_is_open() {
@@ -483,14 +531,14 @@ Value PickleMachine::close_what_is_open() {
   for (std::size_t begin = 0; take_mark(begin);) {
     const bool has_owner = begin > fence();
     if (!has_dropped && begin > 1 && has_owner && tree_.is_open_dict(stack_[begin - 1])) {
-      stack_.resize(begin - 1);  // the innermost dict is a row cut in its middle
+      stack_.shrink(begin - 1);  // the innermost dict is a row cut in its middle
       has_dropped = true;
     } else if (has_owner && tree_.is_open_dict(stack_[begin - 1])) {
       close_range(begin, true);
     } else if (has_owner && tree_.is_open_list(stack_[begin - 1])) {
       close_range(begin, false);
     } else {
-      stack_.resize(begin);
+      stack_.shrink(begin);
     }
   }
   while (stack_.size() > 1) {

@@ -12,6 +12,7 @@
 #include "memory/byte_window.h"
 #include "memory/pickle_opcodes.h"
 #include "memory/snapshot_tree.h"
+#include "memory/value_stack.h"
 
 namespace stepscope::snapshot_reading {
 
@@ -29,6 +30,7 @@ class PickleMachine {
 
   Outcome run_opcodes();
   Outcome run_rare(Op op);
+  Outcome run_rarest(Op op);
   Outcome run_text_opcode(Op op);
   Outcome run_container_opcode(Op op);
   Outcome refuse(Op op);
@@ -38,7 +40,7 @@ class PickleMachine {
   // The first item above the last mark.
   [[nodiscard]] std::size_t fence() const { return marks_.empty() ? 0 : marks_.back(); }
   [[nodiscard]] bool has(std::size_t count) const { return stack_.size() - fence() >= count; }
-  [[nodiscard]] std::span<Value> top(std::size_t count) { return std::span(stack_).last(count); }
+  [[nodiscard]] std::span<Value> top(std::size_t count) { return stack_.from(stack_.size() - count); }
   // Ends the last mark; nothing without one. The items above it.
   [[nodiscard]] bool take_mark(std::size_t& begin);
   Outcome append(Op op, std::size_t items_begin);
@@ -60,7 +62,7 @@ class PickleMachine {
   ByteWindow& window_;
   SnapshotTree& tree_;
   Notes& notes_;
-  std::vector<Value> stack_;
+  ValueStack stack_;
   std::vector<std::size_t> marks_;
   const std::uint8_t* at_ = nullptr;  // behind the opcode at work
   std::uint64_t op_offset_ = 0;

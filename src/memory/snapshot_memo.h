@@ -14,6 +14,7 @@ namespace stepscope::snapshot_reading {
 
 class Memo {
  public:
+  Memo() { grow(); }
   // kUnset if nothing was put there.
   [[nodiscard]] Value get(std::uint64_t at) const {
     return at < capacity_ ? (*chunks_[at >> kChunkBits])[at & kChunkMask] : Value{};
@@ -23,11 +24,13 @@ class Memo {
     (*chunks_[at >> kChunkBits])[at & kChunkMask] = value;
     count_ = at >= count_ ? at + 1 : count_;
   }
+  // The first 256 slots, which never move: what a reference of one byte can name.
+  [[nodiscard]] const Value* first_slots() const { return chunks_[0]->data(); }
   // The number that MEMOIZE gives to the next object.
   [[nodiscard]] std::uint64_t size() const { return count_; }
 
  private:
-  static constexpr int kChunkBits = 14;
+  static constexpr int kChunkBits = 12;
   static constexpr std::uint64_t kChunkMask = (1U << kChunkBits) - 1;
   using Chunk = std::array<Value, kChunkMask + 1>;
 

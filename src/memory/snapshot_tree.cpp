@@ -2,6 +2,7 @@
 #include "memory/snapshot_tree.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace stepscope::snapshot_reading {
 
@@ -48,6 +49,15 @@ bool SnapshotTree::fail(std::string message) {
 }
 
 Value SnapshotTree::text(std::string_view text) {
+  if (text.empty() || text.size() > sizeof(std::uint64_t)) return new_text(text);
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text.data(), text.size());
+  ShortText& seen = short_texts_[(bytes ^ text.size()) % short_texts_.size()];
+  if (seen.bytes != bytes || seen.size != text.size()) seen = {bytes, text.size(), new_text(text)};
+  return seen.value;
+}
+
+Value SnapshotTree::new_text(std::string_view text) {
   const std::size_t before = out_.strings.size();
   const StringId id = out_.strings.intern(text);
   if (out_.strings.size() > before && !is_utf8(text)) {
@@ -139,8 +149,7 @@ void SnapshotTree::put(std::uint64_t at, Value value) {
   memo_.put(at, value);
 }
 
-Value SnapshotTree::complete(Value value) {
-  if (!value.is(ValueKind::kOpen)) return value;
+Value SnapshotTree::complete_open(Value value) {
   Container& container = containers_[value.index()];
   if (container.body == Body::kForward) return container.value;
   const Value became = become_value(container);
@@ -208,10 +217,10 @@ Value SnapshotTree::store_run(Value first, std::uint32_t count) {
 
 // The stack that these frames are, if all are frames.
 std::optional<Value> SnapshotTree::stack_value(std::span<const Value> frames) {
-  frames_buffer_.clear();
-  for (const Value frame : frames) {
-    if (!frame.is(ValueKind::kFrame)) return {};
-    frames_buffer_.emplace_back(frame.index());
+  frames_buffer_.resize(frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (!frames[i].is(ValueKind::kFrame)) return {};
+    frames_buffer_[i] = SnapshotFrameId(frames[i].index());
   }
   return Value(ValueKind::kStack, stack_table_.find_or_add(frames_buffer_).value);
 }
@@ -230,7 +239,20 @@ void SnapshotTree::spread(Container& list) {
   list.body = Body::kItems;
 }
 
+// Most lists are stacks that come in one piece: a new stack, or false if these are not all frames.
+bool SnapshotTree::append_stack(Container& list, std::span<const Value> items) {
+  const auto stack = stack_value(items);
+  if (!stack) return false;
+  list.value = *stack;
+  list.body = Body::kStack;
+  return true;
+}
+
 bool SnapshotTree::append(Value target, std::span<Value> items) {
+  if (items.size() > 1 && items[0].is(ValueKind::kFrame)) {
+    Container* list = find_open(target);
+    if (list != nullptr && !list->is_dict && list->body == Body::kNothing && append_stack(*list, items)) return true;
+  }
   for (Value& item : items) item = complete(item);
   Container* list = find_open(target);
   if (list == nullptr || list->is_dict) {
@@ -239,14 +261,8 @@ bool SnapshotTree::append(Value target, std::span<Value> items) {
   }
   if (items.empty()) return true;
   if (list->body == Body::kNothing) {
-    // A stack comes in one piece, unless it is over a thousand frames deep.
-    if (items.size() > 1 && items[0].is(ValueKind::kFrame)) {
-      if (const auto stack = stack_value(items)) {
-        list->value = *stack;
-        list->body = Body::kStack;
-        return true;
-      }
-    }
+    // A stack over a thousand frames deep comes in pieces, and is spread out when the second comes.
+    if (items.size() > 1 && items[0].is(ValueKind::kFrame) && append_stack(*list, items)) return true;
     if (is_row(items[0].kind())) {
       list->value = items[0];
       list->run_count = 0;

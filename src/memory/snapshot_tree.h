@@ -56,7 +56,7 @@ class SnapshotTree {
   [[nodiscard]] bool set_items(Value dict, std::span<Value> keys_and_values);  // an even number
   [[nodiscard]] Value tuple(std::span<Value> items);
   // The final value of a container that nothing will be put into any more; other values as they are.
-  Value complete(Value value);
+  Value complete(Value value) { return value.is(ValueKind::kOpen) ? complete_open(value) : value; }
 
   // The memo.
   void put(std::uint64_t at, Value value);
@@ -67,6 +67,14 @@ class SnapshotTree {
     return value;
   }
   [[nodiscard]] std::uint64_t memo_size() const { return memo_.size(); }
+  // Puts at the next number.
+  void memoize(Value value) {
+    if (!value.is(ValueKind::kOpen)) return memo_.put(memo_.size(), value);
+    put(memo_.size(), value);
+  }
+  [[nodiscard]] const Value* first_memo_slots() const { return memo_.first_slots(); }
+  // As it stands there, for values that are final.
+  [[nodiscard]] Value peek(std::uint64_t at) const { return memo_.get(at); }
   // The value is about to stand in two places.
   void share(Value value) {
     if (value.is(ValueKind::kOpen)) containers_[value.index()].is_shared = true;
@@ -104,6 +112,9 @@ class SnapshotTree {
 
   // snapshot_tree.cpp
   Value new_container(bool is_dict);
+  Value new_text(std::string_view text);
+  Value complete_open(Value value);
+  [[nodiscard]] bool append_stack(Container& list, std::span<const Value> items);
   Container* find_open(Value value);
   Value become_value(Container& container);
   Value list_value(std::span<const Value> items);
@@ -163,6 +174,13 @@ class SnapshotTree {
   std::vector<BigInt> big_ints_;
   std::vector<double> reals_;
   std::vector<SnapshotFrameId> frames_buffer_;
+  // Short texts seen lately: every entry has its own object of the text N/A.
+  struct ShortText {
+    std::uint64_t bytes = 0;
+    std::size_t size = 0;  // 0: free
+    Value value;
+  };
+  std::array<ShortText, 16> short_texts_;
   std::uint64_t offset_ = 0;
   std::string failure_;
 

@@ -13,6 +13,7 @@ namespace stepscope::snapshot_reading {
 
 enum class ValueKind : std::uint8_t {
   kUnset,  // no value: a slot of the memo that nothing was put in
+  kOpen,   // number of a container that is being filled
   kNone,
   kFalse,
   kTrue,
@@ -32,7 +33,6 @@ enum class ValueKind : std::uint8_t {
   kRun,      // offset of (kind, first, count): a list of rows that follow each other
   kList,     // offset of (count, items...)
   kDict,     // offset of (count, key, value, ...)
-  kOpen,     // number of a container that is being filled
 };
 
 struct Value {
@@ -49,6 +49,10 @@ struct Value {
   // Of a kInt.
   [[nodiscard]] constexpr std::int64_t small_int() const {
     return static_cast<std::int64_t>(bits << (64 - kPayloadBits)) >> (64 - kPayloadBits);
+  }
+  // Neither unset nor a container: one compare tells.
+  [[nodiscard]] constexpr bool is_final() const {
+    return bits >= static_cast<std::uint64_t>(ValueKind::kNone) << kPayloadBits;
   }
   constexpr bool operator==(const Value&) const = default;
 

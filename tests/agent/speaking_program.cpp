@@ -1,6 +1,7 @@
 // A program that has Stepscope's library linked in and knows nothing of an agent: what it says, in numbers that the
 // test knows. `speaking_program load PATH`: loads the agent by itself half-way, as CUDA would. `session`: has a
-// profiling session of its own as well, that wants the GPU. `fork`: a child that says more.
+// profiling session of its own as well, that wants the GPU. `fork`: a child that says more. `lines`: for each line of
+// its input 100 spans of that name, and one line of output.
 #include <stepscope/session.h>
 #include <stepscope/span.h>
 #include <sys/wait.h>
@@ -59,6 +60,16 @@ int main(int count, char** words) {
     usleep(20'000);  // it is looked for every 10 ms
   }
   if (what == "session") return run_session();
+  if (what == "lines") {
+    char line[64];
+    while (std::fgets(line, sizeof line, stdin) != nullptr) {
+      line[std::strcspn(line, "\n")] = '\0';
+      for (int i = 0; i < 100; ++i) const stepscope::Span span(line);
+      std::printf("%d\n", static_cast<int>(getpid()));
+      std::fflush(stdout);
+    }
+    return 0;
+  }
   speak(4);
   if (what == "fork") {
     const pid_t child = fork();

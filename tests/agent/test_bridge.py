@@ -4,8 +4,10 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 AGENT = os.environ["STEPSCOPE_AGENT"]
@@ -91,6 +93,59 @@ class Bridge(unittest.TestCase):
         self.assertLessEqual(len(re.findall("error: .*no GPU", ended.stdout)), 1)
         self.assertIn("session: 202 spans", ended.stdout)
         self.assertEqual(self.captures(), [])
+
+    # The signal is heard by a thread, so its effect is waited for, by the agent's own account.
+    def wait_for(self, pid, word):
+        for _ in range(1000):
+            status = subprocess.run([STEPSCOPE, "ctl", str(pid), "status"], capture_output=True, text=True, timeout=60, check=False)
+            if word in status.stdout:
+                return
+            time.sleep(0.01)
+        self.fail(status.stdout + status.stderr)
+
+    def test_a_signal_starts_and_stops(self):
+        command = [STEPSCOPE, "run", "--signal", "SIGUSR2", "--paused", "--no-report", "--out", self.folder]
+        process = subprocess.Popen([*command, "--", PROGRAM, "lines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+
+        def say(line):
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        pid = say("before")
+        for round_number in range(3):
+            os.kill(pid, signal.SIGUSR2)
+            self.wait_for(pid, "recording")
+            say(f"inside {round_number}")
+            # To the launcher, which passes it on.
+            os.kill(process.pid, signal.SIGUSR2)
+            self.wait_for(pid, "paused")
+            say("between")
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, said)
+        (capture,) = self.captures()
+        self.assertEqual([capture["X", f"inside {number}"] for number in range(3)], [100, 100, 100])
+        self.assertEqual((capture["X", "before"], capture["X", "between"]), (0, 0))
+
+    def test_a_signal_does_no_harm_to_a_process_that_records_nothing(self):
+        command = [STEPSCOPE, "run", "--signal", "USR1", "--no-report", "--out", self.folder, "--", "sh", "-c",
+                   "kill -USR1 $$; (kill -USR1 $$); sleep 0.1; echo alive"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "alive\n"), ended.stderr)
+
+    def test_a_signal_that_the_program_uses_is_the_programs(self):
+        command = [STEPSCOPE, "run", "--signal", "USR1", "--no-report", "--out", self.folder, "--", "bash", "-c",
+                   "trap 'echo mine' USR1; kill -USR1 $$; echo alive"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "mine\nalive\n"), ended.stderr)
+
+    def test_other_signals_are_refused(self):
+        command = [STEPSCOPE, "run", "--signal", "SIGTERM", "--", "true"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("SIGUSR1 or SIGUSR2", ended.stderr)
 
     def test_forks(self):
         self.run_program("fork")

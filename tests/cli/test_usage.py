@@ -86,8 +86,8 @@ class Usage(unittest.TestCase):
         self.assertIn("2 recordings", run("steps", "cases/A11_concatenated.json").err)
 
     def test_help_fits_80_columns(self):
-        for command in COMMANDS:
-            for line in run(command, "--help").out.splitlines():
+        for command in [[], *([name] for name in COMMANDS), ["run"], ["ctl"]]:
+            for line in run(*command, "--help").out.splitlines():
                 self.assertLessEqual(columns(line), 80, line)
 
 
