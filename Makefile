@@ -17,7 +17,7 @@ EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 .PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench setup setup-python build clean
 
 demo: setup
-	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --preset release -DSTEPSCOPE_BUILD_PYTHON=OFF > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope
 	@echo
 	@echo '$$ build/release/stepscope report $(EXAMPLE)'
@@ -44,10 +44,13 @@ setup-test:
 	@tools/setup.sh tools/packages-web.txt
 
 build: setup
-	@cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --preset release -DSTEPSCOPE_BUILD_PYTHON=OFF > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS)
 
-test: setup-test setup-cupti build check setup-python setup-web
+# With the Python module, which needs nanobind of the environment that setup-python makes.
+test: setup-test setup-cupti check setup-python setup-web
+	@cmake --preset release $(WITH_PYTHON) > build/configure.log || { cat build/configure.log; exit 1; }
+	@$(CMAKE_BUILD) release -j $(JOBS)
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_headers
 	@ctest --preset release -j $(JOBS)
 
