@@ -13,6 +13,7 @@
 
 #include "analyze/averages.h"
 #include "analyze/operator_stacks.h"
+#include "base/hash.h"
 
 namespace stepscope {
 
@@ -62,7 +63,7 @@ class AverageRows {
   const OperatorStacks& stacks_;
   GroupBy group_by_;
   std::array<std::vector<RowIndex>, kRowKindCount> by_name_;  // by StringId; extra == 0
-  tsl::robin_map<std::uint64_t, RowIndex> by_name_and_extra_;
+  tsl::robin_map<std::uint64_t, RowIndex, MixedHash> by_name_and_extra_;
   StringId first_profiler_step_;
   std::map<std::string, RowIndex, std::less<>> by_text_;
 

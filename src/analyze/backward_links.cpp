@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace stepscope {
 namespace {
 
@@ -49,7 +51,7 @@ struct Maker {
   OpId op;
   bool is_ambiguous = false;  // operators of two threads carry the number
 };
-using Makers = tsl::robin_map<std::int64_t, Maker>;
+using Makers = tsl::robin_map<std::int64_t, Maker, MixedHash>;
 
 Makers find_makers(const Trace& trace, const BackwardLinks& flags) {
   Makers out;
@@ -69,7 +71,7 @@ class Arrows {
   explicit Arrows(const Trace& trace) : trace_(trace) {
     const StringId category = trace.strings.find("fwdbwd");
     if (category.empty()) return;
-    tsl::robin_map<std::uint64_t, OpId> starts;
+    tsl::robin_map<std::uint64_t, OpId, MixedHash> starts;
     for (const FlowId flow : trace.flows.ids().ids()) {
       if (trace.flows.category[flow] != category || trace.flows.phase[flow] != 's') continue;
       starts[trace.flows.id[flow]] = operator_at(flow);
@@ -114,7 +116,7 @@ class Arrows {
   }
 
   const Trace& trace_;
-  tsl::robin_map<std::uint64_t, ThreadId> threads_;
+  tsl::robin_map<std::uint64_t, ThreadId, MixedHash> threads_;
   tsl::robin_map<std::uint32_t, OpId> forward_of_;
 };
 

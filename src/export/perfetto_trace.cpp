@@ -295,7 +295,7 @@ class PerfettoWriter {
   }
 
   void put_sizes(ArgumentName name, std::int32_t x, std::int32_t y, std::int32_t z) {
-    sizes_ = "[";
+    sizes_.assign(1, '[');
     for (const std::int32_t size : {x, y, z}) (sizes_ += std::to_string(size)) += ',';
     sizes_.back() = ']';
     packets_.put_argument(name, std::string_view(sizes_));

@@ -17,9 +17,9 @@ struct Drawing {
   std::string text;
   std::vector<std::uint32_t> open;
   std::vector<TimeNs> ends;
-  void begin_lane(std::size_t lane) { text += "|" + std::to_string(lane) + ":"; }
+  void begin_lane(std::size_t lane) { (text += std::string(1, '|').append(std::to_string(lane))) += ':'; }
   void begin(const TimedRow& row) {
-    text += " " + std::to_string(row.row) + "(";
+    (text += std::string(1, ' ').append(std::to_string(row.row))) += '(';
     open.push_back(row.row);
   }
   void end(const TimedRow& row, TimeNs end_ns) {
@@ -27,7 +27,7 @@ struct Drawing {
     EXPECT_EQ(open.back(), row.row);
     open.pop_back();
     ends.push_back(end_ns);
-    text += " )" + std::to_string(row.row);
+    text += std::string(" )").append(std::to_string(row.row));
   }
   void end_lane(std::size_t) { EXPECT_TRUE(open.empty()); }
 };
@@ -67,8 +67,8 @@ TEST(TimedRows, ManyOverlapsEndInTheLastLaneCut) {
   Drawing drawing;
   for_each_lane(rows, drawing);
   EXPECT_EQ(drawing.ends.size(), kCount);
-  EXPECT_NE(drawing.text.find("|" + std::to_string(kMostLanes - 1) + ":"), std::string::npos);
-  EXPECT_EQ(drawing.text.find("|" + std::to_string(kMostLanes) + ":"), std::string::npos);
+  EXPECT_NE(drawing.text.find(std::string("|").append(std::to_string(kMostLanes - 1))), std::string::npos);
+  EXPECT_EQ(drawing.text.find(std::string("|").append(std::to_string(kMostLanes))), std::string::npos);
 }
 
 TEST(ProtoMessage, BytesAreThoseOfTheWireFormat) {
