@@ -181,7 +181,7 @@ class Order(Recording):
         self.recorder(torch)
         torch.use_cuda()
         self.assertEqual(torch.log, ["lazy", "history", "observer"])
-        self.assertEqual(torch.history, (("all",), {"context": "all", "stacks": "python", "max_entries": memory.kHistoryEntries}))
+        self.assertEqual(torch.history, (("all",), {"context": "alloc", "stacks": "python", "max_entries": memory.kHistoryEntries}))
 
     def test_options_that_ask_for_no_memory(self):
         torch = FakeTorch()

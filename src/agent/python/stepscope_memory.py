@@ -3,7 +3,8 @@
 # Only Python can ask PyTorch's allocator for these, so this file is loaded by the import hook once torch has been
 # imported. CUDA is never initialised by it: it waits in torch's own list of calls for that moment, and a program that
 # stays on the CPU pays for a check at each optimizer step. Then
-#   - history is on: max. kHistoryEntries events with their Python stacks. A snapshot is some 150 bytes an entry
+#   - history is on: the last kHistoryEntries events, those of allocations with their Python stacks (a free's stack says
+#     where a name went out of scope, which no answer needs, and each costs the program its gathering). A snapshot is some 150 bytes an entry
 #     (102 MB for 691,067 in a recorded one), so 200,000 entries are 30 MB, and at 15,000 entries a step (5,000
 #     allocations, three entries each) a dozen steps;
 #   - at the end of each optimizer step the peaks since the last one go to the agent, and start anew. PyTorch has one
@@ -281,7 +282,7 @@ class Recorder:
     @guarded("memory history")
     def record_history(self):
         try:
-            self.torch.cuda.memory._record_memory_history("all", context="all", stacks="python", max_entries=kHistoryEntries)
+            self.torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=kHistoryEntries)
         except TypeError:
             raise RuntimeError(f"PyTorch {self.torch.__version__} keeps none with Python stacks (2.1 and later do)") from None
 

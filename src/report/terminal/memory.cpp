@@ -48,8 +48,9 @@ std::string process_words(const Report& report, const DeviceMemory& memory) {
   const auto& held = memory.reserved_last_bytes ? memory.reserved_last_bytes : memory.allocated_last_bytes;
   if (!held) return text + " at the end";
   text += fmt::format(", allocator {}", show_bytes(*held));
-  const std::int64_t rest = *memory.process_last_bytes - *held;
-  if (rest >= 0) text += fmt::format(", rest {} (context, NCCL, workspaces)", show_bytes(rest));
+  const bool is_sound = *held >= 0 && *memory.process_last_bytes >= *held;
+  const std::int64_t rest = is_sound ? *memory.process_last_bytes - *held : 0;
+  if (is_sound) text += fmt::format(", rest {} (context, NCCL, workspaces)", show_bytes(rest));
   return text + " at the end";
 }
 
