@@ -1,0 +1,84 @@
+// The shape is the ending of the name, as with `convert`: .pickle (.pkl) or .json, each perhaps with .gz.
+#include "cli/memory/snapshot_output.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "cli/options.h"
+#include "export/text_sink.h"
+#include "memory/allocator_stats.h"
+#include "memory/snapshot_writer.h"
+#include "report/memory_summary.h"
+
+namespace stepscope {
+namespace {
+
+std::optional<SnapshotShape> shape_of(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  if (path.ends_with(".pickle") || path.ends_with(".pkl") || path == "-") return SnapshotShape::kPickle;
+  if (path.ends_with(".json")) return SnapshotShape::kJson;
+  return std::nullopt;
+}
+
+int write_file(const SnapshotOutput& output, const MemorySnapshot& snapshot, int complete, Console& console) {
+  const SnapshotShape shape = *shape_of(output.path);
+  const SnapshotWriteOptions options{output.max_entries};
+  if (output.path == "-") {
+    const Status written = write_snapshot(snapshot, shape, options, [&](std::string_view piece) -> Status {
+      if (!console.write(piece)) return Error{ErrorCode::kIo, "standard output ended", ""};
+      return Done{};
+    });
+    return written ? complete : kExitUnusable;
+  }
+  const Status written = write_text_file(
+      output.path, [&](const TextSink& sink) { return write_snapshot(snapshot, shape, options, sink); });
+  if (!written) console.complain(written.error().to_string());
+  return written ? complete : kExitUnusable;
+}
+
+}  // namespace
+
+void add_snapshot_output(CLI::App& app, SnapshotOutput& output) {
+  app.add_option("-o,--output", output.path, "the snapshot as another file: .pickle, .json, .gz")->type_name("FILE");
+  app.add_option("--max-entries", output.max_entries, "with -o: only the newest N of each GPU's history")
+      ->type_name("N")
+      ->check(whole_number(1, 4'000'000'000));
+  app.add_flag("--summary", output.is_summary, "the table of torch.cuda.memory_summary()");
+  app.add_flag("--stats", output.is_stats, "the keys of torch.cuda.memory_stats(), as JSON");
+}
+
+std::string check_snapshot_output(const SnapshotOutput& output, const std::string& input) {
+  if (output.path.empty()) return output.max_entries ? "--max-entries needs -o" : "";
+  if (output.is_summary || output.is_stats) return "-o does not go with --summary or --stats";
+  if (!shape_of(output.path)) {
+    return fmt::format("{}: no format is known by this name; written are .pickle and .json, each perhaps with .gz",
+                       output.path);
+  }
+  std::error_code ignored;
+  if (input != "-" && output.path != "-" && std::filesystem::equivalent(input, output.path, ignored))
+    return fmt::format("{}: is the file to be read; name another, since not everything in it is kept", output.path);
+  return "";
+}
+
+int write_snapshot_output(const SnapshotOutput& output, const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                          SnapshotDeviceId device, int complete, Console& console) {
+  if (snapshot.notes.unsound()) {  // a snapshot has no place for notes: what is written would look whole
+    console.complain(
+        Error{ErrorCode::kDamaged, "no number of this file is sound, so nothing is made of it", snapshot.info.source});
+    return kExitUnusable;
+  }
+  if (!output.path.empty()) return write_file(output, snapshot, complete, console);
+  if (!device.has_value()) {
+    console.complain(Error{ErrorCode::kNotFound, "no GPU in this snapshot", snapshot.info.source});
+    return kExitUnusable;
+  }
+  const AllocatorStats stats = compute_allocator_stats(snapshot, facts, device);
+  std::string text;
+  if (output.is_summary) text += write_memory_summary(stats);
+  if (output.is_stats) text += write_memory_stats_json(stats);
+  return console.write(text) ? complete : kExitUnusable;
+}
+
+}  // namespace stepscope
