@@ -27,18 +27,28 @@ bool equals_ignoring_case(std::string_view text, std::string_view word) {
   return text.size() == word.size() && find_word(text, word) == 0;
 }
 
+// "Load batch", "load_batch" and "load-batch" are the word "loadbatch".
+bool is_word(std::string_view text, std::string_view word) {
+  std::size_t at = 0;
+  for (const char c : text) {
+    if (c == '_' || c == ' ' || c == '-') continue;
+    if (at == word.size() || lower(c) != word[at]) return false;
+    ++at;
+  }
+  return at == word.size();
+}
+
 bool is_loader_name(std::string_view name) {
   if (name.starts_with("enumerate(DataLoader)#")) return name.find("__next__") != name.npos;
   return name.ends_with("): __next__") && name.find("dataloader.py(") != name.npos;
 }
 
 bool is_user_loader_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "data",        "dataload",     "dataloader", "dataloading",    "data_load",
-      "data_loader", "data_loading", "load_batch", "get_batch",      "next_batch",
-      "fetch",       "fetch_batch",  "fetch_data", "input_pipeline", "batch_generator"};
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "data",      "dataload", "dataloader", "dataloading", "loaddata",      "loadbatch",     "getbatch",
+      "nextbatch", "fetch",    "fetchbatch", "fetchdata",   "inputpipeline", "batchgenerator"};
   if (name.ends_with("dataloader_next")) return true;  // Lightning: [_TrainingEpochLoop].train_dataloader_next
-  return std::any_of(kNames.begin(), kNames.end(), [&](auto word) { return equals_ignoring_case(name, word); });
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto word) { return is_word(name, word); });
 }
 
 // "checkpoint" or "ckpt" that begins a word or follows "save_".

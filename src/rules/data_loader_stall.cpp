@@ -5,8 +5,13 @@
 // loop that collates a small batch in its main process costs 3 to 4 % (the healthy recordings); planted stalls cost
 // 50 %; between them a loop is worth a remark. Without a re-simulation the idle time so blamed decides.
 // False alarms: a span named `data` that also does other work; the first batch after an epoch's start.
+//
+// Without a GPU in the file: the share of the step that the training thread spends in the loader, by the same
+// thresholds.
+#include <unordered_map>
+
 #include "analyze/named_stretches.h"
-#include "rules/costs.h"
+#include "rules/host_only.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
 
@@ -50,9 +55,63 @@ std::vector<std::string> advice_for(std::string_view name) {
   return advice;
 }
 
+struct LoaderTime {
+  std::vector<DurationNs> by_step_ns;
+  StringId costliest;
+};
+LoaderTime loader_time(const RuleInput& input) {
+  LoaderTime time;
+  std::unordered_map<StringId, DurationNs> by_name;
+  for (const std::vector<HostSlice>& step : host_only_slices(input)) {
+    time.by_step_ns.push_back(0);
+    for (const HostSlice& slice : step) {
+      if (slice.label != HostLabel::kDataLoader) continue;
+      const DurationNs length = slice.end_ns - slice.start_ns;
+      time.by_step_ns.back() += length;
+      const DurationNs sum = by_name[slice.detail] += length;
+      if (time.costliest.empty() || sum > by_name[time.costliest]) time.costliest = slice.detail;
+    }
+  }
+  return time;
+}
+
+// The title where the calls are known, and the evidence of the longest.
+void describe_calls(const RuleInput& input, StringId name_id, const std::string& name, Finding& finding) {
+  const NamedStretches calls = compute_named_stretches(input.trace, input.facts.steps, name_id);
+  if (calls.count == 0) return;
+  finding.title = name + " takes " + format_duration(calls.median_ns.value_or(0)) + " on the training thread, " +
+                  times_a_step(static_cast<double>(calls.count) / step_count(input));
+  finding.evidence.push_back({"The longest of its " + count_of(calls.count, "call", "calls") + " took " +
+                                  format_duration(calls.longest.length_ns()) + ".",
+                              calls.longest});
+}
+
+std::optional<Finding> find_on_host(const RuleInput& input) {
+  const LoaderTime time = loader_time(input);
+  const Cost cost = host_only_cost(input, time.by_step_ns);
+  if (*cost.ratio < kNote) return std::nullopt;
+  Finding finding;
+  finding.id = "data-loader-stall";
+  finding.severity = *cost.ratio >= kFault ? Severity::kFault : Severity::kNote;
+  const std::string_view full_name = input.trace.text(time.costliest);
+  const std::string name = time.costliest.empty() ? "The data loader" : loader_name(full_name);
+  const std::string each = format_duration(cost.saving->mid_ns);
+  finding.title = name + " keeps the training thread for " + each + " a step";
+  describe_calls(input, time.costliest, name, finding);
+  finding.evidence.push_back({"The training thread spends " + each + " of the median step (" +
+                                  format_percent(*cost.ratio) +
+                                  ") on data; no GPU was recorded, so this is the host's own time.",
+                              std::nullopt});
+  finding.advice = advice_for(full_name);
+  set_cost(finding, input, cost, "With the data made elsewhere, on a free core,");
+  finding.saving_as_recorded = true;
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
+  if (input.facts.ledger.is_host_only) return find_on_host(input);
   const DurationNs blamed = idle_blamed_on(input, HostLabel::kDataLoader);
   const Cost cost = cost_of(input, Transform::kLoaderReady);
   const double share = cost.ratio.value_or(share_of_window(input, blamed));
@@ -64,15 +123,8 @@ std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
   const StringId name_id = costliest_detail(input, HostLabel::kDataLoader);
   const std::string_view full_name = input.trace.text(name_id);
   const std::string name = name_id.empty() ? "The data loader" : loader_name(full_name);
-  const NamedStretches calls = compute_named_stretches(input.trace, input.facts.steps, name_id);
   finding.title = name + " keeps the GPU waiting " + describe_per_step(input, blamed);
-  if (calls.count > 0) {
-    finding.title = name + " takes " + format_duration(calls.median_ns.value_or(0)) + " on the training thread, " +
-                    times_a_step(static_cast<double>(calls.count) / step_count(input));
-    finding.evidence.push_back({"The longest of its " + count_of(calls.count, "call", "calls") + " took " +
-                                    format_duration(calls.longest.length_ns()) + ".",
-                                calls.longest});
-  }
+  describe_calls(input, name_id, name, finding);
   finding.evidence.push_back({"The GPU is idle for " + describe_per_step(input, blamed) + " (" +
                                   format_percent(share_of_window(input, blamed)) + ") because of it.",
                               std::nullopt});

@@ -31,6 +31,7 @@ std::optional<Finding> find_garbage_collection(const RuleInput& input) {
                     "After set-up: import gc; gc.collect(); gc.freeze()  (long-lived objects are then passed over)",
                     "Or gc.disable() and gc.collect() once every few thousand steps, on all ranks in the same step"};
   set_cost(finding, input, pauses.cost, "Without the collections");
+  finding.saving_as_recorded = input.facts.ledger.is_host_only;
   return finding;
 }
 

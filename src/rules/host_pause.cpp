@@ -61,11 +61,13 @@ std::optional<Finding> find_host_pause(const RuleInput& input) {
   const Pauses pauses = gather_pauses(input, false);
   if (pauses.share < kFault) return std::nullopt;
   const PauseSite& worst = pauses.sites.front();
+  const bool is_host_only = input.facts.ledger.is_host_only;
   Finding finding;
   finding.id = "host-pause";
   finding.severity = Severity::kFault;
   finding.title = where_of(input, worst) + " holds the training thread for " + format_duration(worst.per_step_ns) +
-                  " a step and launches nothing" + (is_nameless(worst) ? neighbours(input, worst) : std::string());
+                  " a step and " + (is_host_only ? "runs no operator" : "launches nothing") +
+                  (is_nameless(worst) ? neighbours(input, worst) : std::string());
   for (std::size_t at = 0; at < pauses.sites.size() && at < kSitesShown; ++at) {
     const PauseSite& site = pauses.sites[at];
     finding.evidence.push_back({where_of(input, site) + ": " + count_of(site.count, "stretch", "stretches") +
@@ -80,6 +82,7 @@ std::optional<Finding> find_host_pause(const RuleInput& input) {
     finding.advice = {"Move this work out of the step, into another thread or process, or do it every N steps"};
   }
   set_cost(finding, input, pauses.cost, "Without the pause");
+  finding.saving_as_recorded = is_host_only;
   return finding;
 }
 

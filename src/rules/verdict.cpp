@@ -21,6 +21,18 @@ std::string describe_share(double ratio) {
   return format_percent(ratio);
 }
 
+// Where no GPU was recorded, none waits.
+std::string plain_cause_on_host(const Finding& finding) {
+  const std::string share = finding.saving_ratio ? describe_share(*finding.saving_ratio) : "part";
+  const std::string only = " No GPU was recorded.";
+  if (finding.id == "data-loader-stall")
+    return "The training thread spends " + share + " of every step on making data." + only;
+  if (finding.id == "host-pause")
+    return "For " + share + " of every step the training thread works on something that runs no operator." + only;
+  if (finding.id == "garbage-collection") return "Python's garbage collector takes " + share + " of every step." + only;
+  return finding.title + "." + only;
+}
+
 std::string plain_cause(const Finding& finding, bool is_graph) {
   const std::string share = finding.saving_ratio ? describe_share(*finding.saving_ratio) : "part";
   const std::string_view id = finding.id;
@@ -166,8 +178,10 @@ std::string write_verdict(const RuleInput& input, const std::vector<Finding>& fi
   }
   const Finding* fault = first_of(findings, Severity::kFault);
   if (fault == nullptr) return without_fault(input, findings);
-  return join(plain_cause(*fault, with_id(findings, "graph-step") != nullptr), fault->gain) +
-         mention_costlier(findings, *fault);
+  const std::string cause = input.facts.ledger.is_host_only
+                                ? plain_cause_on_host(*fault)
+                                : plain_cause(*fault, with_id(findings, "graph-step") != nullptr);
+  return join(cause, fault->gain) + mention_costlier(findings, *fault);
 }
 
 }  // namespace stepscope

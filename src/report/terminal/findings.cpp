@@ -75,7 +75,8 @@ std::size_t add_findings(const Report& report, std::size_t line_budget, Page& pa
   page.blank();
   if (findings.empty()) {
     page.paragraph(
-        report.ledger.is_host_only   ? "No findings: the rules look at what a GPU waits for. Where the CPU's time goes:"
+        report.ledger.is_host_only
+            ? "No findings: without a GPU only the data loader and long pauses are judged. Where the CPU's time goes:"
         : report.steps.steps.empty() ? "No findings; most need to know where a step begins and ends."
                                      : "No findings: nothing that the rules know costs more than 1 % of the step.",
         kLabelColumn);
