@@ -48,3 +48,98 @@ def read(
 ) -> list[Recording]: ...
 def report_json(recordings: Sequence[Recording], request: Request) -> str: ...
 def report_text(recordings: Sequence[Recording], request: Request, width: int = 80, colour: bool = False) -> str: ...
+
+class Measurement:
+    times: list[float]
+    raw_times: list[float]
+    number_per_run: int
+    median: float
+    mean: float
+    iqr: float
+    significant_figures: int
+    has_warnings: bool
+    warnings: list[str]
+    title: str
+    num_threads: int
+    def percentile(self, percent: float) -> float: ...
+    def meets_confidence(self, threshold: float = 0.1) -> bool: ...
+    @staticmethod
+    def merge(measurements: Sequence[Measurement]) -> list[Measurement]: ...
+
+class Timer:
+    def __init__(
+        self,
+        run: Callable[[int], object],
+        setup: Callable[[], object] | None,
+        num_threads: int,
+        set_num_threads: Callable[[int], int] | None,
+        statement: str,
+        setup_text: str,
+        label: str,
+        sub_label: str,
+        description: str,
+        env: str,
+    ) -> None: ...
+    def timeit(self, number: int) -> Measurement: ...
+    def blocked_autorange(
+        self, min_run_time: float, callback: Callable[[int, float], object] | None
+    ) -> Measurement: ...
+    def adaptive_autorange(
+        self,
+        threshold: float,
+        min_run_time: float,
+        max_run_time: float,
+        callback: Callable[[int, float], object] | None,
+    ) -> Measurement: ...
+
+class StepTimes:
+    clock: str
+    steps: list[float]
+    warmup: list[float]
+    data: list[float]
+    outliers: list[tuple[int, float]]
+    warnings: list[str]
+    median: float
+    p10: float
+    p90: float
+    data_median: float | None
+
+class StepTimer:
+    def __init__(self, warmup: int, pending: int) -> None: ...
+    def begin_step(self) -> None: ...
+    def end_step(self) -> None: ...
+    def drop_step(self) -> None: ...
+    def time_data(self, fetch: Callable[[], Any]) -> Any: ...
+    def times(self) -> StepTimes: ...
+
+def compare(
+    measurements: Sequence[Measurement], width: int, trim: bool, colorize: bool, highlight_warnings: bool
+) -> str: ...
+def mfu(
+    params: float,
+    layers: float,
+    d_model: float,
+    context: float,
+    tokens_per_step: float,
+    step_s: float,
+    gpus: float,
+    peak_flops: float,
+) -> float: ...
+def hfu(
+    params: float,
+    layers: float,
+    d_model: float,
+    context: float,
+    tokens_per_step: float,
+    step_s: float,
+    gpus: float,
+    peak_flops: float,
+    recomputed_flops: float,
+) -> float: ...
+def peak_flops(device_name: str, dtype: str) -> float | None: ...
+def memory_allocated(device: int = -1) -> int | None: ...
+def max_memory_allocated(device: int = -1) -> int | None: ...
+def memory_reserved(device: int = -1) -> int | None: ...
+def max_memory_reserved(device: int = -1) -> int | None: ...
+def memory_summary(device: int = -1) -> str: ...
+def reset_peak_memory_stats(device: int = -1) -> None: ...

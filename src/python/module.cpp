@@ -14,6 +14,7 @@
 #include "analyze/stacks.h"
 #include "export/chrome_trace.h"
 #include "import/importers.h"
+#include "python/bindings.h"
 #include "python/column_values.h"
 #include "python/errors.h"
 #include "python/recording.h"
@@ -266,6 +267,9 @@ NB_MODULE(_core, m) {
   bind_request(m);
   bind_table(m);
   bind_recording(m);
+  bind_timing(m);
+  bind_efficiency(m);
+  bind_device_memory(m);
   m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
         "All recordings of a file (its name as os.fsencode gives it); gzip and format are found from the content.");
   m.def(

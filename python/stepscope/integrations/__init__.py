@@ -1,0 +1,1 @@
+"""Callbacks for training frameworks: stepscope.integrations.lightning and .huggingface."""

@@ -1,0 +1,194 @@
+// Timers. What is timed is a callable `run(count)` of Python that loops itself, so that a block costs one call from
+// here and its runs none. Times are seconds, as torch.utils.benchmark gives them.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "stepscope/compare.h"
+#include "stepscope/measurement.h"
+#include "stepscope/step_timer.h"
+#include "stepscope/timer.h"
+
+namespace nb = nanobind;
+
+namespace stepscope::python {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+template <class T>
+T value_or_raise(Result<T> result) {
+  if (!result) raise(result.error());
+  return std::move(result).value();
+}
+
+double seconds(double ns) { return ns / kNsPerSecond; }
+std::optional<double> seconds(std::optional<std::int64_t> ns) {
+  return ns ? std::optional(seconds(static_cast<double>(*ns))) : std::nullopt;
+}
+template <class T>
+std::vector<double> seconds(const std::vector<T>& ns) {
+  std::vector<double> all;
+  all.reserve(ns.size());
+  for (const T each : ns) all.push_back(seconds(static_cast<double>(each)));
+  return all;
+}
+
+// (number, seconds) of each block; None: no callback.
+BlockCallback block_callback(const std::optional<nb::callable>& callback) {
+  if (!callback) return {};
+  return [call = *callback](std::int64_t number, double block_ns) { call(number, seconds(block_ns)); };
+}
+
+struct TextsOfTask {
+  std::string statement, setup, label, sub_label, description, env;
+};
+
+Timer make_timer(nb::callable run, const std::optional<nb::callable>& setup, int num_threads,
+                 const std::optional<nb::callable>& set_num_threads, TextsOfTask texts) {
+  TimerOptions options;
+  options.label = std::move(texts.label);
+  options.sub_label = std::move(texts.sub_label);
+  options.description = std::move(texts.description);
+  options.env = std::move(texts.env);
+  options.statement = std::move(texts.statement);
+  options.setup_text = std::move(texts.setup);
+  options.num_threads = num_threads;
+  if (setup) options.setup = [call = *setup] { call(); };
+  if (set_num_threads) {
+    options.set_num_threads = [call = *set_num_threads](int count) { return nb::cast<int>(call(count)); };
+  }
+  return Timer(BatchCallable{[run = std::move(run)](std::int64_t count) { run(count); }}, std::move(options));
+}
+
+void bind_measurement(nb::module_& m) {
+  nb::class_<Measurement>(m, "Measurement", "Times of one task, in seconds of one run.")
+      .def_prop_ro("times", [](const Measurement& self) { return seconds(self.times_ns()); })
+      .def_prop_ro("raw_times", [](const Measurement& self) { return seconds(self.raw_times_ns()); })
+      .def_prop_ro("number_per_run", &Measurement::number_per_run)
+      .def_prop_ro("median", [](const Measurement& self) { return seconds(self.median_ns()); })
+      .def_prop_ro("mean", [](const Measurement& self) { return seconds(self.mean_ns()); })
+      .def_prop_ro("iqr", [](const Measurement& self) { return seconds(self.iqr_ns()); })
+      .def(
+          "percentile", [](const Measurement& self, double percent) { return seconds(self.percentile_ns(percent)); },
+          nb::arg("percent"))
+      .def_prop_ro("significant_figures", &Measurement::significant_figures)
+      .def_prop_ro("has_warnings", &Measurement::has_warnings)
+      .def_prop_ro("warnings", &Measurement::warnings)
+      .def_prop_ro("title", [](const Measurement& self) { return self.task().title(); })
+      .def_prop_ro("num_threads", [](const Measurement& self) { return self.task().num_threads; })
+      .def("meets_confidence", &Measurement::meets_confidence, nb::arg("threshold") = 0.1)
+      .def_static("merge", merge_measurements, nb::arg("measurements"))
+      .def("__str__", &Measurement::to_string)
+      .def("__repr__", &Measurement::to_string);
+  m.def(
+      "compare",
+      [](std::vector<Measurement> measurements, std::size_t width, bool trim, bool colorize, bool highlight_warnings) {
+        Compare table(std::move(measurements));
+        table.trim_significant_figures(trim);
+        table.highlight_warnings(highlight_warnings);
+        if (colorize) table.colorize();
+        return table.to_string(width);
+      },
+      nb::arg("measurements"), nb::arg("width"), nb::arg("trim"), nb::arg("colorize"), nb::arg("highlight_warnings"));
+}
+
+void bind_timer(nb::module_& m) {
+  nb::class_<Timer>(m, "Timer", "Blocks of runs, the device waited for at both ends of each.")
+      .def(
+          "__init__",
+          [](Timer* self, nb::callable run, std::optional<nb::callable> setup, int num_threads,
+             std::optional<nb::callable> set_num_threads, std::string statement, std::string setup_text,
+             std::string label, std::string sub_label, std::string description, std::string env) {
+            new (self) Timer(make_timer(std::move(run), setup, num_threads, set_num_threads,
+                                        {std::move(statement), std::move(setup_text), std::move(label),
+                                         std::move(sub_label), std::move(description), std::move(env)}));
+          },
+          nb::arg("run"), nb::arg("setup").none(), nb::arg("num_threads"), nb::arg("set_num_threads").none(),
+          nb::arg("statement"), nb::arg("setup_text"), nb::arg("label"), nb::arg("sub_label"), nb::arg("description"),
+          nb::arg("env"))
+      .def(
+          "timeit", [](Timer& self, std::int64_t number) { return value_or_raise(self.timeit(number)); },
+          nb::arg("number"))
+      .def(
+          "blocked_autorange",
+          [](Timer& self, double min_run_time, const std::optional<nb::callable>& callback) {
+            return value_or_raise(self.blocked_autorange(min_run_time, block_callback(callback)));
+          },
+          nb::arg("min_run_time"), nb::arg("callback").none())
+      .def(
+          "adaptive_autorange",
+          [](Timer& self, double threshold, double min_run_time, double max_run_time,
+             const std::optional<nb::callable>& callback) {
+            return value_or_raise(
+                self.adaptive_autorange(threshold, min_run_time, max_run_time, block_callback(callback)));
+          },
+          nb::arg("threshold"), nb::arg("min_run_time"), nb::arg("max_run_time"), nb::arg("callback").none());
+}
+
+void raise_unless(Status status) {
+  if (!status) raise(status.error());
+}
+
+void bind_step_timer(nb::module_& m) {
+  nb::class_<StepTimes>(m, "StepTimes", "Times of steps, in seconds.")
+      .def_ro("clock", &StepTimes::clock)
+      .def_prop_ro("steps", [](const StepTimes& self) { return seconds(self.steps_ns); })
+      .def_prop_ro("warmup", [](const StepTimes& self) { return seconds(self.warmup_ns); })
+      .def_prop_ro("data", [](const StepTimes& self) { return seconds(self.data_ns); })
+      .def_prop_ro("outliers",
+                   [](const StepTimes& self) {
+                     std::vector<std::pair<std::int64_t, double>> all;
+                     nb::list list;
+                     for (const StepOutlier& outlier : self.outliers) {
+                       list.append(nb::make_tuple(outlier.step, seconds(static_cast<double>(outlier.duration_ns))));
+                     }
+                     return list;
+                   })
+      .def_ro("warnings", &StepTimes::warnings)
+      .def_prop_ro("median", [](const StepTimes& self) { return seconds(static_cast<double>(self.median_ns())); })
+      .def_prop_ro("p10", [](const StepTimes& self) { return seconds(static_cast<double>(self.p10_ns())); })
+      .def_prop_ro("p90", [](const StepTimes& self) { return seconds(static_cast<double>(self.p90_ns())); })
+      .def_prop_ro("data_median", [](const StepTimes& self) { return seconds(self.data_median_ns()); })
+      .def("__str__", [](const StepTimes& self) { return self.to_string(); })
+      .def("__repr__", [](const StepTimes& self) { return self.to_string(); });
+  nb::class_<StepTimer>(m, "StepTimer", "An event before and one after each step.")
+      .def(
+          "__init__",
+          [](StepTimer* self, std::int64_t warmup, std::int64_t pending) {
+            StepTimerOptions options;
+            options.warmup_steps = warmup;
+            options.pending_steps = pending;
+            new (self) StepTimer(std::move(options));
+          },
+          nb::arg("warmup"), nb::arg("pending"))
+      .def("begin_step", [](StepTimer& self) { raise_unless(self.begin_step()); })
+      .def("end_step",
+           [](StepTimer& self) {
+             std::optional<Status> status;
+             {
+               const nb::gil_scoped_release others_run;  // it may wait for the device
+               status.emplace(self.end_step());
+             }
+             raise_unless(std::move(*status));
+           })
+      .def("drop_step", &StepTimer::drop_step)
+      .def(
+          "time_data",
+          [](StepTimer& self, const nb::callable& fetch) { return self.time_data([&] { return fetch(); }); },
+          nb::arg("fetch"))
+      .def("times", [](StepTimer& self) { return value_or_raise(self.times()); });
+}
+
+}  // namespace
+
+void bind_timing(nb::module_& m) {
+  bind_measurement(m);
+  bind_timer(m);
+  bind_step_timer(m);
+}
+
+}  // namespace stepscope::python
