@@ -11,7 +11,7 @@ from typing import Any
 
 try:
     from lightning.pytorch.callbacks import Callback
-except ImportError:  # the package's older name
+except ModuleNotFoundError:  # the package's older name
     from pytorch_lightning.callbacks import Callback
 
 from ..torch import profile, schedule

@@ -1,0 +1,104 @@
+"""The callbacks in real trainers, on the CPU."""
+
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import support
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+
+
+@support.needs("torch", "lightning")
+class Lightning(unittest.TestCase):
+    def fit(self, callback, batches=14, model_step=None):
+        import torch
+        from lightning.pytorch import LightningModule, Trainer
+
+        class Model(LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(8, 2)
+
+            def training_step(self, batch, index):
+                if model_step is not None:
+                    model_step(index)
+                return self.layer(batch).square().mean()
+
+            def configure_optimizers(self):
+                return torch.optim.SGD(self.parameters(), lr=0.1)
+
+        data = torch.utils.data.DataLoader(torch.randn(batches * 4, 8), batch_size=4)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trainer = Trainer(max_epochs=1, callbacks=[callback], logger=False, enable_checkpointing=False,
+                              enable_progress_bar=False, enable_model_summary=False, accelerator="cpu",
+                              default_root_dir=folder)
+            trainer.fit(Model(), data)
+
+    def test_steps_are_recorded_and_reported(self):
+        from stepscope.integrations.lightning import StepscopeCallback
+
+        with tempfile.TemporaryDirectory() as folder:
+            callback = StepscopeCallback(wait=2, warmup=1, active=3, directory=folder)
+            out = io.StringIO()
+            with contextlib.redirect_stderr(out):
+                self.fit(callback)
+            self.assertEqual(callback.report["steps"]["count"], 3)
+            self.assertIn("3 steps", out.getvalue())
+            self.assertEqual(len(list(Path(folder).glob("*.pt.trace.json.gz"))), 1)
+
+    def test_too_few_batches_leave_no_report_and_no_capture_behind(self):
+        from stepscope.integrations.lightning import StepscopeCallback
+        from stepscope.torch import profile
+
+        callback = StepscopeCallback(wait=50)
+        self.fit(callback)
+        self.assertIsNone(callback.report)
+        with profile():
+            pass
+
+    def test_an_exception_in_training_ends_the_capture(self):
+        from stepscope.integrations.lightning import StepscopeCallback
+        from stepscope.torch import profile
+
+        def fail(index):
+            if index == 4:
+                raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            self.fit(StepscopeCallback(wait=1, warmup=1, active=5), model_step=fail)
+        with profile():
+            pass
+
+
+@support.needs("torch", "transformers", "accelerate")
+class HuggingFace(unittest.TestCase):
+    def test_steps_are_recorded_and_reported(self):
+        import torch
+        from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+
+        from stepscope.integrations.huggingface import StepscopeCallback
+
+        model = GPT2LMHeadModel(GPT2Config(vocab_size=32, n_positions=16, n_embd=16, n_layer=1, n_head=2))
+        tokens = torch.randint(0, 32, (16,))
+        data = [{"input_ids": tokens, "labels": tokens}] * 24
+        callback = StepscopeCallback(wait=1, warmup=1, active=2)
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            arguments = TrainingArguments(output_dir=folder, max_steps=8, per_device_train_batch_size=2, use_cpu=True,
+                                          report_to=[], save_strategy="no", disable_tqdm=True, logging_strategy="no")
+            with contextlib.redirect_stderr(out):
+                Trainer(model=model, args=arguments, train_dataset=data, callbacks=[callback]).train()
+        self.assertEqual(callback.report["steps"]["count"], 2)
+        self.assertIn("2 steps", out.getvalue())
+
+
+if __name__ == "__main__":
+    support.main()
