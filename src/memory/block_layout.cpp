@@ -291,10 +291,13 @@ class BlockLayout {
     unused_.push_back(next);
   }
 
+  // Only a segment that is free as a whole is given back; anything else is a contradiction, and left alone.
   void remove_segment(SnapshotEntryId entry) {
     if (size_of(entry) <= kSmallSegmentBytes) return;
     std::uint32_t& found = free_at(snapshot_.entries.address[entry]);
-    if (found == kNone || blocks_[found].size_bytes != size_of(entry)) return;
+    if (found == kNone) return;
+    const Block& block = blocks_[found];
+    if (block.size_bytes != size_of(entry) || block.previous != kNone || block.next != kNone) return;
     unused_.push_back(found);
     found = kNone;
   }

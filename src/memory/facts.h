@@ -40,19 +40,19 @@ enum class CategorySource : std::uint8_t { kNone, kRecorded, kAddressMap, kInfer
 
 // Every allocation that was live at some moment of the history, or is live in the segments; grouped by device, in order
 // of alloc_moment, those older than the history first (by address).
-#define STEPSCOPE_ALLOCATION_COLUMNS(COLUMN)                                                                         \
-  COLUMN(std::uint64_t, address, "start")                                                                            \
-  COLUMN(std::int64_t, requested_bytes, "as asked for")                                                              \
-  COLUMN(std::int64_t, size_bytes, "rounded; from the segments where the block is live there, else by the settings") \
-  COLUMN(SnapshotEntryId, alloc_entry, "empty: older than the history")                                              \
-  COLUMN(SnapshotEntryId, free_requested_entry, "empty: not requested within the history")                           \
-  COLUMN(SnapshotEntryId, free_completed_entry, "empty: still held at the end")                                      \
-  COLUMN(SnapshotStackId, stack, "of the allocation; empty: older than the history and freed, or no frames")         \
-  COLUMN(SnapshotStreamId, stream, "empty if absent")                                                                \
-  COLUMN(SnapshotPoolId, pool, "empty if absent")                                                                    \
-  COLUMN(SnapshotAnnotationId, span, "START of the innermost annotation open at the allocation; empty: none")        \
-  COLUMN(MemoryCategory, category, "see category_source")                                                            \
-  COLUMN(CategorySource, category_source, "kNone: kUnknown")                                                         \
+#define STEPSCOPE_ALLOCATION_COLUMNS(COLUMN)                                                                  \
+  COLUMN(std::uint64_t, address, "start")                                                                     \
+  COLUMN(std::int64_t, requested_bytes, "as asked for")                                                       \
+  COLUMN(std::int64_t, size_bytes, "its block: see estimated_size_count")                                     \
+  COLUMN(SnapshotEntryId, alloc_entry, "empty: older than the history")                                       \
+  COLUMN(SnapshotEntryId, free_requested_entry, "empty: not requested within the history")                    \
+  COLUMN(SnapshotEntryId, free_completed_entry, "empty: still held at the end")                               \
+  COLUMN(SnapshotStackId, stack, "of the allocation; empty: older than the history and freed, or no frames")  \
+  COLUMN(SnapshotStreamId, stream, "empty if absent")                                                         \
+  COLUMN(SnapshotPoolId, pool, "empty if absent")                                                             \
+  COLUMN(SnapshotAnnotationId, span, "START of the innermost annotation open at the allocation; empty: none") \
+  COLUMN(MemoryCategory, category, "see category_source")                                                     \
+  COLUMN(CategorySource, category_source, "kNone: kUnknown")                                                  \
   COLUMN(std::uint8_t, is_free_pending_at_start, "1: its free was requested before the history: active, not allocated")
 STEPSCOPE_TABLE(Allocations, AllocationId, STEPSCOPE_ALLOCATION_COLUMNS);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -264,6 +266,80 @@ TEST(MemoryFactsProperties, RowsComeOlderFirstThenInTheOrderOfTheirMaking) {
     }
     if (!rows.alloc_entry[before].has_value()) continue;
     EXPECT_LT(rows.alloc_entry[before], rows.alloc_entry[after]);
+  }
+}
+
+// Nothing in it agrees with anything: addresses, sizes, times, blocks and stacks at random, some of them absurd.
+MemorySnapshot random_garbage(std::uint32_t seed) {
+  std::mt19937_64 random(seed);
+  const auto size = [&]() -> std::int64_t {
+    const std::uint64_t kind = random() % 8;
+    if (kind == 0) return std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(kind < 3 ? random() % 4096 : random() % (64ULL << 20));
+  };
+  const auto address = [&]() { return random() % 16 == 0 ? random() : (random() % 24) << 21; };
+  MemorySnapshot snapshot = drawn_snapshot("alloc a A 1M @ a.py:1 forward; b.py:2 main\nfree a\n");
+  snapshot.devices = {};
+  snapshot.entries = {};
+  SnapshotDevices::Row device;
+  for (int at = 0; at < 300; ++at) {
+    SnapshotEntries::Row row;
+    row.action = static_cast<AllocatorAction>(random() % 11);
+    row.category = static_cast<MemoryCategory>(random() % kMemoryCategoryCount);
+    row.address = address();
+    row.size_bytes = size();
+    if (random() % 2 == 0) row.stack = SnapshotStackId(0);
+    if (random() % 2 == 0) row.forward_stack = SnapshotStackId(0);
+    row.time_us = random() % 9 == 0 ? MaybeInt() : MaybeInt(static_cast<std::int64_t>(random()));
+    snapshot.entries.push_back(row);
+  }
+  for (int at = 0; at < 20; ++at) {
+    SnapshotAnnotations::Row row;
+    row.name = snapshot.strings.intern(random() % 2 == 0 ? "step#1" : "Optimizer.step#x");
+    row.is_start = static_cast<std::uint8_t>(random() % 2);
+    row.time_us = static_cast<std::int64_t>(random());
+    snapshot.annotations.push_back(row);
+  }
+  for (int at = 0; at < 12; ++at) {
+    SnapshotSegments::Row segment;
+    segment.address = address();
+    segment.total_bytes = size();
+    segment.blocks.begin = static_cast<std::uint32_t>(snapshot.blocks.size());
+    for (int block = 0; block < 3; ++block) {
+      SnapshotBlocks::Row row;
+      row.address = address();
+      row.size_bytes = size();
+      row.state = static_cast<BlockState>(random() % 3);
+      snapshot.blocks.push_back(row);
+    }
+    segment.blocks.end = static_cast<std::uint32_t>(snapshot.blocks.size());
+    snapshot.segments.push_back(segment);
+  }
+  device.entries.end = static_cast<std::uint32_t>(snapshot.entries.size());
+  device.segments.end = static_cast<std::uint32_t>(snapshot.segments.size());
+  snapshot.devices.push_back(device);
+  snapshot.settings.roundup_power2_divisions = {{1, size()}, {64, size()}};
+  snapshot.settings.max_split_size_bytes = size();
+  return snapshot;
+}
+
+TEST(MemoryFactsProperties, GarbageGivesLevelsThatAreStillItsLiveSets) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const MemorySnapshot snapshot = random_garbage(seed);
+    const MemoryFacts facts = compute_memory_facts(snapshot);
+    const auto requested = compute_level(snapshot, facts, kFirst, MemoryLevelKind::kRequested);
+    for (const std::size_t moment : {std::size_t{0}, std::size_t{100}, snapshot.entries.size()}) {
+      std::uint64_t sum = 0;  // wraps, as the level does
+      const auto live = find_live(snapshot, facts, kFirst, moment);
+      for (const LiveGroup& group : group_live(snapshot, facts, live, LiveGrouping::kModule)) {
+        sum += static_cast<std::uint64_t>(group.bytes);
+      }
+      ASSERT_EQ(static_cast<std::int64_t>(sum), requested[moment]) << seed << " at " << moment;
+    }
+    EXPECT_GT(facts.devices[kFirst].contradiction_count, 0);
+    (void)compare_steps(snapshot, facts, kFirst, LiveGrouping::kSpan);
+    (void)group_byte_time(snapshot, facts, kFirst, LiveGrouping::kStack);
+    (void)find_moment(snapshot, facts, kFirst, "1s");
   }
 }
 

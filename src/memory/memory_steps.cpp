@@ -35,7 +35,7 @@ struct Candidate {
   std::vector<std::size_t> starts;  // positions among the annotations
   std::vector<std::size_t> ends;
   std::vector<std::size_t> open;  // starts without an end yet
-  std::int64_t covered_us = 0;
+  double covered_us = 0;
   bool is_numbered = false;
   bool is_outermost = true;
 };
@@ -61,8 +61,7 @@ Candidates collect_candidates(const MemorySnapshot& snapshot, const std::vector<
     if (candidate.open.empty()) continue;
     const double begin = static_cast<double>(snapshot.annotations.time_us[annotations[candidate.open.back()]].value());
     const double end = static_cast<double>(snapshot.annotations.time_us[annotations[at]].value());
-    constexpr double kLongestUs = 1e15;  // 30 years: beyond it the times are damaged
-    candidate.covered_us += static_cast<std::int64_t>(std::clamp(end - begin, 0.0, kLongestUs));
+    candidate.covered_us += std::max(end - begin, 0.0);
     candidate.open.pop_back();
     if (depth > 0) --depth;
   }

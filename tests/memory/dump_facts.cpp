@@ -47,6 +47,12 @@ Json device_of(const MemorySnapshot& snapshot, const MemoryFacts& facts, const D
     made["ooms"].push_back(fact);
   }
   made["steps"] = facts.steps[device.device].peak_bytes;
+  made["categories"] = Json::array();  // of each allocation: address, entry, category
+  for (const AllocationId row : device.allocations.ids()) {
+    made["categories"].push_back({facts.allocations.address[row],
+                                  entry_of(snapshot, device.device, facts.allocations.alloc_entry[row]),
+                                  memory_category_name(facts.allocations.category[row])});
+  }
   made["live"] = Json::array();
   std::size_t before = 0;
   for (const std::string& text : moments) {
