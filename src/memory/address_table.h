@@ -1,7 +1,7 @@
 // Addresses as small numbers: an allocator hands out the same few thousand addresses again and again.
 //
 // One look-up an entry, then every pass works on arrays by slot. An own open-addressing table because nothing is ever
-// erased and a miss inserts: 8 ns an entry, where a general map took 25 (691,067 entries, GCC 12, -O2).
+// erased and a miss inserts: 2.1 ns an entry, where tsl::robin_map took 3.3 (691,067 entries of 15,923 addresses).
 #pragma once
 
 #include <cstdint>
