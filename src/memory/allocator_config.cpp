@@ -76,6 +76,14 @@ bool has_plain_private_segment(const MemorySnapshot& snapshot) {
   return false;
 }
 
+// Before torch 2.2 a snapshot has no settings, but what they did.
+bool has_expandable_segment(const MemorySnapshot& snapshot) {
+  const auto& segments = snapshot.segments.is_expandable.raw();
+  const auto& actions = snapshot.entries.action.raw();
+  return std::find(segments.begin(), segments.end(), 1) != segments.end() ||
+         std::find(actions.begin(), actions.end(), AllocatorAction::kSegmentMap) != actions.end();
+}
+
 }  // namespace
 
 std::string describe_allocator_config(const AllocatorConfig& config) {
@@ -106,7 +114,10 @@ AllocatorConfig recorded_allocator_config(const MemorySnapshot& snapshot) {
   const SnapshotSettings& settings = snapshot.settings;
   AllocatorConfig config;
   if (const auto written = parse_allocator_config(settings.conf); written.has_value()) config = written.value();
-  if (!settings.is_recorded) return config;
+  if (!settings.is_recorded) {
+    config.expandable_segments = config.expandable_segments || has_expandable_segment(snapshot);
+    return config;
+  }
   if (const auto large = find_number(settings, "large_segment_size"); large && *large > kOwnSegmentBytes) {
     config.large_segment_bytes = std::min(*large, kMostBytes);
   }

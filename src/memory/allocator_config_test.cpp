@@ -171,6 +171,28 @@ TEST(AllocatorConfig, TakesTheRecordedNumbersBeforeTheText) {
   EXPECT_EQ(config.roundup_power2_divisions[15], 8);
 }
 
+TEST(AllocatorConfig, SeesExpandableSegmentsWhereNoSettingsAreRecorded) {
+  MemorySnapshot snapshot;
+  EXPECT_FALSE(recorded_allocator_config(snapshot).expandable_segments);
+  SnapshotEntries::Row entry;
+  entry.action = AllocatorAction::kSegmentMap;
+  snapshot.entries.push_back(entry);
+  EXPECT_TRUE(recorded_allocator_config(snapshot).expandable_segments);
+}
+
+// In older versions private pools had plain segments all the same.
+TEST(AllocatorConfig, SeesPlainPrivatePoolsOfOlderVersions) {
+  SnapshotSettings settings;
+  settings.expandable_segments = true;
+  MemorySnapshot snapshot = recorded(settings);
+  EXPECT_TRUE(recorded_allocator_config(snapshot).expandable_private_pools);
+  snapshot.pools.push_back({0, 1});
+  SnapshotSegments::Row segment;
+  segment.pool = SnapshotPoolId(0);
+  snapshot.segments.push_back(segment);
+  EXPECT_FALSE(recorded_allocator_config(snapshot).expandable_private_pools);
+}
+
 TEST(AllocatorConfig, TakesNoImpossibleRecording) {
   SnapshotSettings settings;
   settings.conf = "something:[else";

@@ -215,12 +215,17 @@ class Replayer {
 
   void describe_mismatch(std::size_t i, BlockId block) {
     const SnapshotEntryId entry = entry_at(i);
-    std::string sentence = "entry #" + std::to_string(i) + " asks for " + std::to_string(entries_.size_bytes[entry]) +
-                           " bytes and got " + address_text(entries_.address[entry]) + "; the re-simulation gives ";
+    const std::int64_t bytes = entries_.size_bytes[entry];
+    std::string sentence = "entry #" + std::to_string(i) + " asks for " + std::to_string(bytes) + " bytes and got " +
+                           address_text(entries_.address[entry]);
+    if (!recorded_.calls().empty()) {
+      sentence += " after " + std::to_string(recorded_.calls().front().bytes) + " bytes were taken from the device";
+    }
+    sentence += "; the re-simulation gives ";
     if (!block.has_value()) {
       sentence += "nothing";
     } else if (allocator_.address(block) >= kInvented) {
-      sentence += "a new segment";
+      sentence += "a new segment of " + std::to_string(segment_bytes_for(config_, round_request(config_, bytes)));
     } else {
       sentence += address_text(allocator_.address(block));
     }

@@ -2,8 +2,8 @@
 // split.
 //
 // Pure arithmetic, apart from the state machine (caching_allocator.h), because each rule can be read and tested alone.
-// Written from the documented behaviour (docs.pytorch.org, "Memory management") and recordings; they hold for
-// torch 1.11 to 2.14, with what differs between versions as a setting.
+// Written from the documented behaviour (docs.pytorch.org, "Memory management") and what is known of the current
+// allocator; checked against recordings of torch 2.11. A version whose rules differ fails its replay.
 #pragma once
 
 #include <cstdint>

@@ -29,13 +29,13 @@ struct AllocatorConfig {
   double garbage_collection_threshold = 0;                  // of the capacity; 0: off
   std::int64_t large_segment_bytes = 20LL << 20;
   bool caching = true;  // false: PYTORCH_NO_CUDA_MEMORY_CACHING=1
-  // Whether private pools (CUDA graphs) have expandable segments too: since torch 2.6. No setting of the user.
+  // Whether private pools (CUDA graphs) have expandable segments too, as in newer versions. No setting of the user.
   bool expandable_private_pools = true;
 
   bool operator==(const AllocatorConfig&) const = default;
 };
 
-// Any text that PYTORCH_CUDA_ALLOC_CONF takes (torch 1.11 to 2.14), also after "PYTORCH_CUDA_ALLOC_CONF="; "default" or
+// Any text that PYTORCH_CUDA_ALLOC_CONF takes, also after "PYTORCH_CUDA_ALLOC_CONF="; "default" or
 // nothing; and "no_caching". Keys that do not change what is reserved (pinned_..., backend:native,
 // release_lock_on_cudamalloc) are accepted; backend:cudaMallocAsync and per_process_memory_fraction are errors that say
 // why they cannot be simulated. Errors name the key, its place and what it wants.

@@ -341,11 +341,7 @@ void CachingAllocator::release_pool(std::uint32_t pool_index) {
 
 void CachingAllocator::release_cached() {
   ++release_count_;
-  while (!pending_.empty()) {
-    const BlockId oldest = pending_.front();
-    std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());  // complete_free looks at the last first
-    complete_free(oldest);
-  }
+  while (!pending_.empty()) complete_free(pending_.front());
   release_pool(1);
   release_pool(0);
   for (std::size_t i = 1; i < pools_.size(); ++i) {

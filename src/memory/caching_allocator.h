@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -217,7 +218,7 @@ class CachingAllocator {
   std::vector<Block> blocks_;
   std::vector<BlockId> spare_;
   std::vector<PoolPair> pools_;
-  std::vector<BlockId> pending_;  // in the order of their requests
+  std::deque<BlockId> pending_;  // in the order of their requests
 };
 
 }  // namespace stepscope
