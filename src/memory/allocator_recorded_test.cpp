@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <limits>
+#include <random>
 
 #include "memory/allocator_simulation.h"
 #include "memory/snapshot_test_support.h"
@@ -11,7 +13,7 @@ namespace stepscope {
 namespace {
 
 // The tests' recordings are compressed, and opening gzip is another room's work.
-MemorySnapshot recording(const std::string& name) {
+std::string recorded_bytes(const std::string& name) {
   const std::string command = "gzip -dc '" STEPSCOPE_TESTS_DIR "/data/memory/h200/" + name + ".pickle.gz'";
   std::string bytes;
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -20,10 +22,16 @@ MemorySnapshot recording(const std::string& name) {
     bytes.append(part, size);
   }
   if (pipe != nullptr) pclose(pipe);
+  return bytes;
+}
+
+MemorySnapshot read_recording(const std::string& bytes) {
   auto snapshot = read_snapshot_bytes(bytes);
-  EXPECT_TRUE(snapshot.has_value()) << name;
+  EXPECT_TRUE(snapshot.has_value());
   return snapshot.has_value() ? std::move(*snapshot) : MemorySnapshot();
 }
+
+MemorySnapshot recording(const std::string& name) { return read_recording(recorded_bytes(name)); }
 
 constexpr SnapshotDeviceId kDevice(0);
 const AllocatorConfig kDefault;
@@ -179,6 +187,78 @@ TEST(AllocatorRecorded, DoesNotProveWhatIsNotSo) {
   EXPECT_NE(proof.first_mismatch.find("entry #" + std::to_string(changed.value)), std::string::npos)
       << proof.first_mismatch;
   for (const std::int64_t size : replay_block_sizes(snapshot, kDevice)) EXPECT_EQ(size, 0);
+}
+
+// Random fields of random rows become something else, also what no allocator would do.
+void damage(MemorySnapshot& snapshot, std::mt19937_64& random) {
+  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  const auto odd_bytes = [&]() -> std::int64_t {
+    const std::int64_t choices[] = {0,
+                                    1,
+                                    512,
+                                    2 * kMiB,
+                                    20 * kMiB,
+                                    std::numeric_limits<std::int64_t>::max(),
+                                    static_cast<std::int64_t>(random() >> 1),
+                                    static_cast<std::int64_t>(below(1 << 30))};
+    return choices[below(std::size(choices))];
+  };
+  const SnapshotEntryId entry(below(snapshot.entries.size())), other(below(snapshot.entries.size()));
+  const SnapshotSegmentId segment(below(snapshot.segments.size()));
+  const SnapshotBlockId block(below(snapshot.blocks.size()));
+  switch (below(10)) {
+    case 0:
+      snapshot.entries.action[entry] = static_cast<AllocatorAction>(below(11));
+      break;
+    case 1:
+      snapshot.entries.address[entry] = below(2) == 0 ? random() : snapshot.entries.address[other];
+      break;
+    case 2:
+      snapshot.entries.size_bytes[entry] = odd_bytes();
+      break;
+    case 3:
+      snapshot.entries.stream[entry] = {};
+      break;
+    case 4:
+      snapshot.entries.pool[entry] = SnapshotPoolId(below(snapshot.pools.size()));
+      break;
+    case 5:
+      snapshot.segments.total_bytes[segment] = odd_bytes();
+      break;
+    case 6:
+      snapshot.segments.address[segment] = below(2) == 0 ? random() : snapshot.entries.address[entry];
+      break;
+    case 7:
+      snapshot.segments.is_expandable[segment] ^= 1;
+      break;
+    case 8:
+      snapshot.blocks.size_bytes[block] = odd_bytes();
+      break;
+    default:
+      snapshot.blocks.state[block] = static_cast<BlockState>(below(3));
+      break;
+  }
+}
+
+TEST(AllocatorRecorded, SurvivesDamagedRecordings) {
+  for (const char* name : {"snap.oom", "snapx.oom"}) {
+    const std::string bytes = recorded_bytes(name);
+    for (std::uint32_t seed = 0; seed < 150; ++seed) {
+      std::mt19937_64 random(seed);
+      MemorySnapshot snapshot = read_recording(bytes);
+      snapshot.pools.push_back({0, 7});
+      for (std::uint32_t i = 0; i < 1 + seed % 40; ++i) damage(snapshot, random);
+      const ReplayProof proof = replay_recorded(snapshot, kDevice);
+      EXPECT_LE(proof.matched, proof.total);
+      const auto capacity = recorded_capacity(snapshot, kDevice);
+      const AllocatorSimulation simulation(snapshot, kDevice);
+      for (const AllocatorConfig& config : {kDefault, expandable(), recorded_allocator_config(snapshot)}) {
+        const AllocatorRun run = simulation.run(config, capacity);
+        EXPECT_LE(run.allocated_peak_bytes, run.reserved_peak_bytes);
+        EXPECT_LE(run.requested_peak_bytes, run.reserved_peak_bytes);
+      }
+    }
+  }
 }
 
 TEST(AllocatorRecorded, SurvivesEveryCaseAndHostileFile) {
