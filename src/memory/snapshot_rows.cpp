@@ -47,10 +47,8 @@ bool moves_memory(AllocatorAction action) { return action <= AllocatorAction::kS
 
 // ------------------------------------------------------------------------------------------------------- scalars
 
-std::optional<std::int64_t> SnapshotTree::int_of(Value value) const {
+std::optional<std::int64_t> SnapshotTree::unusual_int_of(Value value) const {
   switch (value.kind()) {
-    case ValueKind::kInt:
-      return value.small_int();
     case ValueKind::kFalse:
       return 0;
     case ValueKind::kTrue:

@@ -138,7 +138,10 @@ class SnapshotTree {
   void place_blocks(PendingSegment& segment, bool has_allocated, bool has_active);
 
   [[nodiscard]] AllocatorAction action_of(Value value);
-  [[nodiscard]] std::optional<std::int64_t> int_of(Value value) const;
+  [[nodiscard]] std::optional<std::int64_t> int_of(Value value) const {
+    return value.is(ValueKind::kInt) ? value.small_int() : unusual_int_of(value);
+  }
+  [[nodiscard]] std::optional<std::int64_t> unusual_int_of(Value value) const;
   [[nodiscard]] std::optional<std::uint64_t> address_of(Value value);
   [[nodiscard]] std::optional<std::int64_t> size_of(Value value, std::int64_t& total);
   [[nodiscard]] SnapshotStreamId stream_of(Value value);
