@@ -7,6 +7,7 @@
 // What the format says, version by version: docs/formats/memory-snapshot.md. Sizes of alloc and free entries are the
 // bytes requested, not rounded; the size of an oom entry is rounded. Times are microseconds since 1970 (approximately:
 // the recorder converts a cycle counter).
+// From a file, all sizes of a table together stay below 2^62, so that no sum of them overflows.
 #pragma once
 
 #include <optional>

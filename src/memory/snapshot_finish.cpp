@@ -18,7 +18,16 @@ Error not_a_snapshot(std::string_view what) {
 }
 
 Error too_many_rows() {
-  return {.code = ErrorCode::kDamaged, .message = "the file names the same rows over and over; it is no snapshot", .file = {}};
+  return {.code = ErrorCode::kDamaged,
+          .message = "the file names the same rows over and over; it is no snapshot",
+          .file = {}};
+}
+
+// Rows that are named twice count twice. False: the sum would exceed what sizes may be together.
+bool add_bytes(std::int64_t& total, std::int64_t bytes) {
+  if (bytes > kMostBytesTogether - total) return false;
+  total += bytes;
+  return true;
 }
 
 template <class Table>
@@ -231,7 +240,8 @@ Status SnapshotTree::gather_entries() {
   if (named > byte_count_) return too_many_rows();
 
   SnapshotEntries copied;
-  std::int64_t number = 0;
+  std::int64_t number = 0, bytes = 0;
+  bool is_plausible = true;
   std::uint32_t end = 0;
   for_each_item(trace_lists_, [&](Value list) {
     const auto at = std::lower_bound(numbers.begin(), numbers.end(), number++) - numbers.begin();
@@ -244,11 +254,13 @@ Status SnapshotTree::gather_entries() {
       for_each_item(list, [&](Value item) {
         if (!item.is(ValueKind::kEntry)) return note_missing("an entry of device_traces without action");
         copied.push_back(out_.entries.row(SnapshotEntryId(item.index())));
+        is_plausible &= add_bytes(bytes, copied.size_bytes.raw().back());
         ++end;
       });
     }
     entries.end = end;
   });
+  if (!is_plausible) return too_many_rows();
   if (is_in_order) {
     truncate(out_.entries, end);
   } else {
@@ -304,21 +316,32 @@ Status SnapshotTree::gather_segments() {
   });
 
   const std::vector<std::int64_t>& numbers = out_.devices.number.raw();
-  for (std::size_t i = 0; i < numbers.size(); ++i) out_.devices.segments[SnapshotDeviceId(i)] = {};
+  std::int64_t segment_bytes = 0, block_bytes = 0;
+  bool is_plausible = true;
   for (const std::uint32_t at : order) {
     PendingSegment& segment = segments_[at];
     const auto device = std::ranges::lower_bound(numbers, segment.device_number.value()) - numbers.begin();
     segment.row.device = SnapshotDeviceId(static_cast<std::size_t>(device));
     segment.row.blocks.begin = static_cast<std::uint32_t>(out_.blocks.size());
     for_each_item(segment.blocks, [&](Value item) {
-      if (item.is(ValueKind::kBlock)) out_.blocks.push_back(blocks_.row(SnapshotBlockId(item.index())));
+      if (!item.is(ValueKind::kBlock)) return;
+      const SnapshotBlocks::Row block = blocks_.row(SnapshotBlockId(item.index()));
+      is_plausible &=
+          add_bytes(block_bytes, block.size_bytes) && add_bytes(block_bytes, block.requested_bytes.value_or(0));
+      out_.blocks.push_back(block);
     });
+    const SnapshotSegments::Row& row = segment.row;
+    for (const std::int64_t bytes :
+         {row.total_bytes, row.allocated_bytes, row.active_bytes, row.requested_bytes.value_or(0)}) {
+      is_plausible &= add_bytes(segment_bytes, bytes);
+    }
     segment.row.blocks.end = static_cast<std::uint32_t>(out_.blocks.size());
     const std::uint32_t added = out_.segments.push_back(segment.row).value;
     IdRange<SnapshotSegmentId>& range = out_.devices.segments[segment.row.device];
     if (range.empty()) range.begin = added;
     range.end = added + 1;
   }
+  if (!is_plausible) return too_many_rows();
   return Done{};
 }
 
