@@ -30,6 +30,8 @@ void add_steps(const Report& report, Page& page);
 void add_devices(const Report& report, Page& page);  // when there are several
 void add_completeness(const Report& report, Page& page);
 
+// As a shell takes it as one word; unchanged where it needs no quotes.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
 // "$ stepscope report FILE OPTIONS" with the file's name quoted for a shell and what was asked of it (rank, device,
 // steps) repeated. A name that does not fit `width` becomes FILE.
 [[nodiscard]] std::string more_command(const Report& report, const Style& style, std::string_view options,

@@ -13,6 +13,18 @@ bool needs_quotes(std::string_view text) {
   return text.empty() || text.find_first_not_of(kPlain) != std::string_view::npos;
 }
 
+// The options that chose this recording: without them the numbers of another would come.
+std::string asked_words(const Asked& asked) {
+  std::string text;
+  if (asked.rank) text += fmt::format(" --rank {}", *asked.rank);
+  if (asked.device_number) text += fmt::format(" --device {}", *asked.device_number);
+  if (!asked.steps_name.empty()) text += " --steps " + shell_quoted(asked.steps_name);
+  if (asked.whole_file_window) text += " --window all";
+  return text;
+}
+
+}  // namespace
+
 std::string shell_quoted(std::string_view text) {
   if (!needs_quotes(text)) return std::string(text);
   std::string out = "'";
@@ -25,18 +37,6 @@ std::string shell_quoted(std::string_view text) {
   }
   return out + "'";
 }
-
-// The options that chose this recording: without them the numbers of another would come.
-std::string asked_words(const Asked& asked) {
-  std::string text;
-  if (asked.rank) text += fmt::format(" --rank {}", *asked.rank);
-  if (asked.device_number) text += fmt::format(" --device {}", *asked.device_number);
-  if (!asked.steps_name.empty()) text += " --steps " + shell_quoted(asked.steps_name);
-  if (asked.whole_file_window) text += " --window all";
-  return text;
-}
-
-}  // namespace
 
 std::string_view host_label_words(HostLabel label) {
   switch (label) {
