@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
@@ -22,6 +22,7 @@ constexpr std::array<Command, 10> kCommands = {{
     {"ops", "operators by time, memory and FLOPs, as torch's key_averages() counts", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
+    {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Chrome trace JSON, or a capture", run_convert},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},

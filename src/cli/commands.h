@@ -26,6 +26,7 @@ int run_stacks(const Arguments& arguments, Console& console);
 int run_steps(const Arguments& arguments, Console& console);
 int run_bench(const Arguments& arguments, Console& console);
 int run_convert(const Arguments& arguments, Console& console);
+int run_memory(const Arguments& arguments, Console& console);
 int run_mfu(const Arguments& arguments, Console& console);
 int run_run(const Arguments& arguments, Console& console);
 int run_view(const Arguments& arguments, Console& console);

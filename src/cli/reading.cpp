@@ -8,12 +8,18 @@
 #include <chrono>
 #include <map>
 
+#include "base/parallel.h"
+#include "import/bytes/byte_source.h"
 #include "import/importers.h"
+#include "memory/snapshot_reader.h"
 #include "report/numbers.h"
 #include "report/text.h"
 
 namespace stepscope {
 namespace {
+
+// Enough to tell a trace from a snapshot.
+constexpr std::size_t kPrefixBytes = 16 << 10;
 
 class ProgressLine {
  public:
@@ -88,6 +94,16 @@ std::string check_steps_name(const Trace& trace, const std::string& name) {
   return message;
 }
 
+// Asked only after the importers gave the file up.
+bool is_snapshot_file(const std::string& path) {
+  if (path == "-") return false;  // read already
+  const auto opened = open_bytes(path, false);
+  if (!opened) return false;
+  std::string prefix(kPrefixBytes, '\0');
+  const auto got = read_fully(**opened, prefix.data(), prefix.size());
+  return got && looks_like_snapshot(std::string_view(prefix).substr(0, *got));
+}
+
 }  // namespace
 
 Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) {
@@ -97,7 +113,35 @@ Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) 
   if (Console::stderr_is_terminal()) {
     options.progress = [&line](std::uint64_t read, std::optional<std::uint64_t> total) { line.update(read, total); };
   }
-  return read_traces(path, options);
+  auto read = read_traces(path, options);
+  if (!read && is_snapshot_file(path)) {
+    return Error{ErrorCode::kUnknownFormat, "a memory snapshot, not a trace; type: stepscope memory " + path, path};
+  }
+  return read;
+}
+
+Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
+  auto opened = open_bytes(path, available_threads() > 1);
+  if (!opened) return opened.error();
+  const std::string name = path == "-" ? "standard input" : path;
+  std::string prefix(kPrefixBytes, '\0');
+  const auto got = read_fully(**opened, prefix.data(), prefix.size());
+  if (!got) return got.error();
+  prefix.resize(*got);
+  const bool is_trace = looks_like_trace(prefix);
+  const Error no_snapshot{ErrorCode::kUnknownFormat, "a trace, not a memory snapshot; type: stepscope report " + path,
+                          name};
+  if (is_trace && !looks_like_snapshot(prefix)) return no_snapshot;
+  const auto source = put_back(std::move(prefix), std::move(*opened));
+  ProgressLine line(path == "-" ? "standard input" : clean_text(path));
+  const bool shows_progress = Console::stderr_is_terminal();
+  auto snapshot = read_snapshot(name, [&](char* into, std::size_t size) {
+    if (shows_progress) line.update(source->stored_bytes_read(), source->stored_bytes_total());
+    return source->read(into, size);
+  });
+  if (!snapshot) return is_trace ? no_snapshot : snapshot.error();
+  source->add_notes(snapshot->notes);
+  return snapshot;
 }
 
 std::string list_numbers(std::vector<std::int64_t> numbers) {

@@ -1,4 +1,4 @@
-// Reading traces for a command: progress on a terminal, and the recording that was asked for.
+// Reading traces and memory snapshots for a command: progress on a terminal, and the recording that was asked for.
 #pragma once
 
 #include <string>
@@ -7,12 +7,16 @@
 #include "base/result.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "memory/snapshot.h"
 #include "trace/trace.h"
 
 namespace stepscope {
 
 // All recordings of a file. Shows progress with its rate on stderr when that is a terminal and it takes long.
 [[nodiscard]] Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads);
+
+// A memory snapshot. A trace given instead, and anything else that is none, is an Error that says what to type.
+[[nodiscard]] Result<MemorySnapshot> read_snapshot_file(const std::string& path);
 
 // One recording: that of options.rank, or the only or first one (and a remark when there are others). The exit
 // status to end with (already complained) when there is none.

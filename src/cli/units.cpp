@@ -21,6 +21,17 @@ constexpr Unit kAmounts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3}, {"m", 1e6},  {"
 constexpr Unit kPrefixes[] = {{"", 1}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
 constexpr Unit kTimes[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6}, {"ns", 1e-9}, {"min", 60}};
 
+constexpr Unit kBytes[] = {{"", 1},
+                           {"B", 1},
+                           {"kB", 1e3},
+                           {"MB", 1e6},
+                           {"GB", 1e9},
+                           {"TB", 1e12},
+                           {"KiB", 1024},
+                           {"MiB", 1024.0 * 1024},
+                           {"GiB", 1024.0 * 1024 * 1024},
+                           {"TiB", 1024.0 * 1024 * 1024 * 1024}};
+
 struct Number {
   double value;
   std::string_view rest;
@@ -97,6 +108,16 @@ std::optional<double> parse_flops_per_s(std::string_view text) {
 }
 
 std::optional<double> parse_seconds(std::string_view text) { return read_quantity(text, kTimes); }
+
+std::optional<double> parse_bytes(std::string_view text) {
+  constexpr double kMost = 1125899906842624;  // 2^50: more than any device has
+  const auto value = read_quantity(text, kBytes);
+  return value && *value >= 1 && *value <= kMost ? std::optional(std::floor(*value)) : std::nullopt;
+}
+
+CLI::Validator byte_count() {
+  return quantity(parse_bytes, "a size above 0, such as 3001024512, 80GiB or 80GB (powers of 1024 have an i)");
+}
 
 CLI::Validator amount() {
   return quantity(parse_amount, "a number above 0, such as 7B, 7e9 or 125M (K, M, B, T: powers of 1000)");

@@ -14,10 +14,13 @@ namespace stepscope {
 [[nodiscard]] std::optional<double> parse_flops_per_s(std::string_view text);  // 989T, 989e12, 0.989 PFLOP/s
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text);      // 9, 9s, 43.5ms, 500us, 2min
 
+[[nodiscard]] std::optional<double> parse_bytes(std::string_view text);  // 3001024512, 80GiB, 80GB; B, Ki.. to Ti..
+
 // For CLI11: checks the text and hands on the plain number.
 [[nodiscard]] CLI::Validator amount();
 [[nodiscard]] CLI::Validator peak_flops();
 [[nodiscard]] CLI::Validator seconds();
+[[nodiscard]] CLI::Validator byte_count();
 // Whole numbers from 1 to 2^53, digits only.
 [[nodiscard]] CLI::Validator positive_count();
 [[nodiscard]] CLI::Validator plain_size();  // that people write as 8K and mean 8192

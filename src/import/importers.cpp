@@ -59,6 +59,15 @@ Error nothing_there(const ByteSource& source, const std::string& name) {
 
 }  // namespace
 
+bool looks_like_trace(std::string_view prefix) {
+  if (capture_format::recognises(prefix)) return true;
+  if (!chrome_json::recognises(prefix)) return false;
+  for (const std::string_view key : {"\"traceEvents\"", "\"ph\":", "\"ph\" :", "\"deviceProperties\""}) {
+    if (prefix.find(key) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options) {
   const unsigned threads = options.threads == 0 ? available_threads() : options.threads;
   Result<std::unique_ptr<ByteSource>> opened = open_bytes(path, threads > 1);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -29,5 +30,9 @@ struct ReadOptions {
 // trace. Damage is noted in the traces; an Error means that nothing at all could be read. Its message tells
 // apart: no such file, no permission, a directory, an empty file, no trace, no events, only metadata.
 [[nodiscard]] Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options = {});
+
+// Does a file that begins with these bytes (decompressed) hold trace events or a capture? Stricter than the importers
+// themselves, which take any JSON that might: for commands that read something else and were given a trace.
+[[nodiscard]] bool looks_like_trace(std::string_view prefix);
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 """Reports compared with what was agreed: tests/cases/NAME/{case.json, expected.json, expected.txt}.
 
-case.json names the file (relative to tests/data) and further arguments. After a change that is meant:
+case.json names the file (relative to tests/data), further arguments, and the command if it is not report. After a change that is meant:
     STEPSCOPE_PROGRAM=build/release/stepscope python3 tests/cli/test_goldens.py --update
 then read the difference before committing it.
 """
@@ -21,8 +21,9 @@ def produce(folder):
     case = json.loads((folder / "case.json").read_text())
     files = case["files"]
     arguments = case.get("arguments", [])
-    return {"expected.json": run("report", *files, *arguments, "--json").out,
-            "expected.txt": run("report", *files, *arguments, "--width", "80").out}
+    command = case.get("command", "report")
+    return {"expected.json": run(command, *files, *arguments, "--json").out,
+            "expected.txt": run(command, *files, *arguments, "--width", "80").out}
 
 
 class Goldens(unittest.TestCase):

@@ -3,7 +3,7 @@ import unittest
 
 from program import COMPLETE, USAGE, columns, run
 
-COMMANDS = ("report", "ops", "stacks", "steps", "convert", "mfu")
+COMMANDS = ("report", "ops", "stacks", "steps", "convert", "mfu", "memory")
 GOOD = "cases/A00_good.json"
 
 

@@ -1,0 +1,217 @@
+// stepscope memory: what a snapshot of PyTorch's allocator held at its peak, by which line, and what would have avoided
+// an out-of-memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/options.h"
+#include "cli/reading.h"
+#include "cli/units.h"
+#include "memory/allocator_what_if.h"
+#include "memory/facts.h"
+#include "report/memory_report.h"
+#include "report/text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  stepscope memory snapshot.pickle\n"
+    "  stepscope memory snapshot.pickle --at oom --by stack    held when it failed\n"
+    "  stepscope memory snapshot.pickle --what-if              settings, ranked\n"
+    "  stepscope memory snapshot.pickle --what-if expandable_segments:True \\\n"
+    "                                   --capacity 80GiB\n"
+    "  stepscope memory before.pickle --diff after.pickle      what holds more\n"
+    "  stepscope memory snapshot.pickle --folded | flamegraph.pl > memory.svg\n"
+    "  stepscope memory snapshot.pickle --json | jq '.devices[0].allocated'\n\n"
+    "--by: line, stack, category, span, module, device, stream or pool. --what-if\n"
+    "takes what PYTORCH_CUDA_ALLOC_CONF takes, and may be given several times.\n\n"
+    "A snapshot: torch.cuda.memory._record_memory_history() before the model is\n"
+    "made, then torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"). What it\n"
+    "holds is never run. Bytes of held tensors are those requested.\n\n"
+    "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost.\n";
+
+const std::vector<std::string> kGroupings = {"line", "stack", "category", "span", "module", "device", "stream", "pool"};
+
+struct Request {
+  std::string file, at, by, other, steps_name;
+  std::vector<std::string> what_ifs;
+  bool is_what_if_asked = false;
+  std::optional<double> capacity_bytes;
+  std::optional<std::int64_t> device;
+  std::optional<std::size_t> top;
+  bool json = false, folded = false;
+  StyleOptions style;
+};
+
+void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
+  app.add_option("FILE", request.file, "snapshot (pickle or JSON, gzipped or not); - is stdin")->type_name("");
+  app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, event #123")->type_name("WHEN");
+  auto* by = app.add_option("--by", request.by, "line (default), or another word of the list below")
+                 ->type_name("WHAT")
+                 ->check(one_of(kGroupings));
+  what_if = app.add_option("--what-if", request.what_ifs, "under other allocator settings; alone: a ranked table")
+                ->type_name("[CONF]")
+                ->expected(0, 1)
+                ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--capacity", request.capacity_bytes, "what the process may hold, for --what-if: 80GiB")
+      ->type_name("BYTES")
+      ->transform(byte_count());
+  auto* diff = app.add_option("--diff", request.other, "what another snapshot holds more and less")->type_name("OTHER");
+  app.add_option("--device", request.device, "GPU to report on; else the one that worked most")
+      ->type_name("N")
+      ->check(whole_number(0, 65535));
+  app.add_option("--steps", request.steps_name, "the annotation that is one step, if not found")->type_name("NAME");
+  app.add_option("--top", request.top, "rows of each table (10)")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
+  auto* json = app.add_flag("--json", request.json, "a versioned document (docs/formats/memory.md)");
+  app.add_flag("--folded", request.folded, "stacks and bytes, for flame graphs")
+      ->excludes(json)
+      ->excludes(by)
+      ->excludes(diff)
+      ->excludes(what_if);
+  add_style_options(app, request.style);
+  app.footer(kExamples);
+}
+
+// `--what-if FILE` reads as a CONF without a FILE; every CONF has a colon but two.
+void give_back_file(Request& request) {
+  if (!request.file.empty() || request.what_ifs.empty()) return;
+  const std::string& last = request.what_ifs.back();
+  const bool is_conf = last.empty() || last.find(':') != std::string::npos || last == "default" || last == "no_caching";
+  if (is_conf) return;
+  request.file = last;
+  request.what_ifs.pop_back();
+}
+
+Result<MemoryReportOptions> options_of(const Request& request) {
+  MemoryReportOptions options;
+  options.at = request.at;
+  if (!request.by.empty()) options.by = find_live_grouping(request.by);
+  options.device_number = request.device;
+  if (request.capacity_bytes) options.capacity_bytes = static_cast<std::int64_t>(*request.capacity_bytes);
+  options.table_row_count = request.top.value_or(options.table_row_count);
+  for (const std::string& conf : request.what_ifs) {
+    if (conf.empty()) continue;
+    const auto config = conf == "default" ? Result<AllocatorConfig>(AllocatorConfig{}) : parse_allocator_config(conf);
+    if (!config) return Error{config.error().code, fmt::format("--what-if {}: {}", conf, config.error().message), {}};
+    options.what_ifs.emplace_back(conf, *config);
+  }
+  options.rank_settings = request.is_what_if_asked && options.what_ifs.empty();
+  if (request.capacity_bytes && !request.is_what_if_asked) {
+    return Error{ErrorCode::kInvalidArgument, "--capacity needs --what-if", {}};
+  }
+  return options;
+}
+
+// "name", and name#12 or "name 12" for one that is numbered.
+std::string check_steps_name(const MemorySnapshot& snapshot, const MemoryFacts& facts, const std::string& name) {
+  if (name.empty()) return "";
+  for (const MemorySteps& steps : facts.steps.raw()) {
+    if (!steps.moments.empty()) return "";
+  }
+  std::map<std::string_view, std::int64_t> counts;
+  for (const StringId annotation : snapshot.annotations.name.raw()) ++counts[snapshot.text(annotation)];
+  std::string message = fmt::format("no annotation marks steps as `{}`", name);
+  if (counts.empty()) return message + "; the file has no annotations";
+  std::size_t named = 0;
+  constexpr std::size_t kMostNamed = 8;
+  for (const auto& [annotation, count] : counts) {
+    if (named == kMostNamed) break;
+    message += (named++ == 0 ? "; the file has: " : ", ") + shorten_end(clean_text(annotation), 40);
+  }
+  return message;
+}
+
+int complain(const Error& error, Console& console) {
+  console.complain(error);
+  return error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitUnusable;
+}
+
+int print(const std::string& text, int exit_code, Console& console) {
+  return console.write(text) ? exit_code : kExitUnusable;
+}
+
+int exit_code_of(ReportStatus status) {
+  if (status == ReportStatus::kComplete) return kExitComplete;
+  return status == ReportStatus::kPartial ? kExitPartial : kExitUnusable;
+}
+
+int print_folded(const MemorySnapshot& snapshot, const MemoryFacts& facts, const MemoryReportOptions& options,
+                 Console& console) {
+  if (snapshot.notes.unsound()) {
+    return complain({ErrorCode::kDamaged, "no number of this file is sound; see stepscope memory without --folded",
+                     snapshot.info.source},
+                    console);
+  }
+  const auto text = write_memory_folded(snapshot, facts, options);
+  if (!text) return complain(text.error(), console);
+  if (text->empty()) {
+    return complain({ErrorCode::kNotFound, "nothing is held at that moment", snapshot.info.source}, console);
+  }
+  return print(*text, snapshot.notes.lost_anything() ? kExitPartial : kExitComplete, console);
+}
+
+// Adds the difference; the status is that of the worse file.
+Status add_diff(const Request& request, const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                const MemoryReportOptions& options, MemoryReport& report) {
+  const auto other = read_snapshot_file(request.other);
+  if (!other) return other.error();
+  for (const MemorySnapshot* each : {&snapshot, &*other}) {
+    if (!each->notes.unsound()) continue;
+    return Error{ErrorCode::kDamaged, "no number of this file is sound, so nothing can be compared", each->info.source};
+  }
+  const MemoryFacts other_facts = compute_memory_facts(*other, {request.steps_name});
+  auto diff = build_memory_diff(snapshot, facts, *other, other_facts, options);
+  if (!diff) return diff.error();
+  report.diff = std::move(*diff);
+  if (other->notes.lost_anything()) report.status = ReportStatus::kPartial;
+  return Done{};
+}
+
+int run_on(const Request& request, const MemoryReportOptions& options, Console& console) {
+  const auto snapshot = read_snapshot_file(request.file);
+  if (!snapshot) {
+    console.complain(snapshot.error());
+    return kExitUnusable;
+  }
+  const MemoryFacts facts = compute_memory_facts(*snapshot, {request.steps_name});
+  const std::string wrong = check_steps_name(*snapshot, facts, request.steps_name);
+  if (!wrong.empty()) return complain({ErrorCode::kInvalidArgument, wrong, request.file}, console);
+  if (request.folded) return print_folded(*snapshot, facts, options, console);
+  auto report = build_memory_report(*snapshot, facts, options);
+  if (!report) return complain(report.error(), console);
+  if (!request.other.empty()) {
+    if (const Status done = add_diff(request, *snapshot, facts, options, *report); !done) {
+      return complain(done.error(), console);
+    }
+  }
+  const std::string text = request.json
+                               ? write_memory_json(*report)
+                               : write_memory_text(*report, Console::style(request.style.colour, request.style.width));
+  return print(text, exit_code_of(report->status), console);
+}
+
+}  // namespace
+
+int run_memory(const Arguments& arguments, Console& console) {
+  CLI::App app("What was allocated at the peak, by which line, what would have avoided an OOM.", "stepscope memory");
+  Request request;
+  CLI::Option* what_if = nullptr;
+  add_options(app, request, what_if);
+  if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
+  request.is_what_if_asked = what_if->count() > 0;
+  give_back_file(request);
+  const auto options = options_of(request);
+  if (!options || request.file.empty()) {
+    console.complain((options ? std::string("FILE is required") : options.error().message) +
+                     "\nType `stepscope memory --help` for the options and examples.");
+    return kExitUsage;
+  }
+  return run_on(request, *options, console);
+}
+
+}  // namespace stepscope
