@@ -202,6 +202,8 @@ void add_what_ifs(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snap
   }
   if (!out.withheld.empty()) {
     for (const auto& [text, config] : options.what_ifs) out.rows.push_back({text, std::nullopt, std::nullopt});
+    // One row at least, so that the document says why there is no table.
+    if (out.is_ranked) out.rows.push_back({out.recorded_settings, std::nullopt, std::nullopt});
     report.what_if = std::move(out);
     return;
   }

@@ -1,8 +1,8 @@
 """Makes memory snapshots of small invented training loops, for the tests of `stepscope memory`.
 
 The allocator is the simplest that PyTorch's could be mistaken for: sizes are multiples of 2 MiB of at least 10 MiB, so
-each allocation has a segment of its own, and a freed one is taken again by the next request of its size. So every level
-is known beforehand, and the re-simulation must return each address.
+each allocation has a segment of its own; each size has a stream of its own, so a freed segment is taken again by the next
+request of its size and by no other. So every level is known beforehand, and the re-simulation must return each address.
 """
 import pickle
 
@@ -36,13 +36,14 @@ class Snapshot:
     def entry(self, action, address, size, frames):
         self.time += 1000
         key = "device_free" if action == "oom" else "addr"
-        self.entries.append({"action": action, key: address, "size": size, "stream": 0, "time_us": self.time, "frames": frames})
+        self.entries.append({"action": action, key: address, "size": size, "stream": size // MIB, "time_us": self.time, "frames": frames})
 
     def alloc(self, mib, frames):
         assert mib % 2 == 0 and mib >= 10
         size = mib * MIB
         if self.free.get(size):
-            address = self.free[size].pop()
+            address = min(self.free[size])
+            self.free[size].remove(address)
         else:
             address, self.next_address = self.next_address, self.next_address + 2 * size
             self.segments[address] = size
@@ -84,7 +85,7 @@ class Snapshot:
             block = {"address": address, "size": size, "requested_size": held,
                      "state": "active_allocated" if is_live else "inactive", "frames": frames}
             segments.append({"device": 0, "address": address, "total_size": size, "allocated_size": held, "active_size": held,
-                             "requested_size": held, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 0),
+                             "requested_size": held, "stream": size // MIB, "segment_type": "large", "segment_pool_id": (0, 0),
                              "is_expandable": False, "frames": frames, "blocks": [block]})
         settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
                     "expandable_segments": False, "roundup_power2_divisions": {str(1 << i): 0 for i in range(16)}}
