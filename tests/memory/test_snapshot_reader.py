@@ -96,7 +96,7 @@ class SnapshotReader(unittest.TestCase):
         self.assert_rows(shown["blocks"], blocks, what)
         self.assertEqual([(a["name"], a["is_start"], a["device_number"], a["time_us"]) for a in shown["annotations"]],
                          [(a["name"], int(a["stage"] == "START"), a["device"], a["time_us"])
-                          for a in snapshot.get("external_annotations", [])], what)
+                          for a in sorted(snapshot.get("external_annotations", []), key=lambda a: a["time_us"])], what)
         self.assert_settings(shown["settings"], snapshot.get("allocator_settings"), what)
         self.assertEqual([n for n in shown["notes"] if n["kind"] != "history_cut"], [], what)
         return shown
