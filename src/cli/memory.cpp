@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/memory/snapshot_output.h"
 #include "cli/options.h"
 #include "cli/reading.h"
 #include "cli/units.h"
@@ -25,7 +26,8 @@ constexpr const char* kExamples =
     "                                   --capacity 80GiB\n"
     "  stepscope memory before.pickle --diff after.pickle      what holds more\n"
     "  stepscope memory snapshot.pickle --folded | flamegraph.pl > memory.svg\n"
-    "  stepscope memory snapshot.pickle --json | jq '.devices[0].allocated'\n\n"
+    "  stepscope memory snapshot.pickle --json | jq '.devices[0].allocated'\n"
+    "  stepscope memory snapshot.pickle -o newest.pickle --max-entries 10000\n\n"
     "--by: line, stack, category, span, module, device, stream or pool. --what-if\n"
     "takes what PYTORCH_CUDA_ALLOC_CONF takes, and may be given several times.\n\n"
     "A snapshot: torch.cuda.memory._record_memory_history() before the model is\n"
@@ -43,6 +45,7 @@ struct Request {
   std::optional<std::int64_t> device;
   std::optional<std::size_t> top;
   bool json = false, folded = false;
+  SnapshotOutput output;
   StyleOptions style;
 };
 
@@ -73,6 +76,7 @@ void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
       ->excludes(by)
       ->excludes(diff)
       ->excludes(what_if);
+  add_snapshot_output(app, request.output);
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -172,12 +176,30 @@ Status add_diff(const Request& request, const MemorySnapshot& snapshot, const Me
   return Done{};
 }
 
+// What is written instead of the report.
+int write_output(const Request& request, const MemorySnapshot& snapshot, Console& console) {
+  const int complete = snapshot.notes.lost_anything() ? kExitPartial : kExitComplete;
+  const MemoryFacts facts =
+      request.output.path.empty() ? compute_memory_facts(snapshot, {request.steps_name}) : MemoryFacts();
+  SnapshotDeviceId device = facts.main_device;
+  for (const SnapshotDeviceId id : snapshot.devices.ids().ids()) {
+    if (request.device == snapshot.devices.number[id]) device = id;
+  }
+  if (request.device && device.has_value() && snapshot.devices.number[device] != *request.device) {
+    return complain({ErrorCode::kInvalidArgument, fmt::format("--device: no GPU {} in this snapshot", *request.device),
+                     request.file},
+                    console);
+  }
+  return write_snapshot_output(request.output, snapshot, facts, device, complete, console);
+}
+
 int run_on(const Request& request, const MemoryReportOptions& options, Console& console) {
   const auto snapshot = read_snapshot_file(request.file);
   if (!snapshot) {
     console.complain(snapshot.error());
     return kExitUnusable;
   }
+  if (request.output.is_asked()) return write_output(request, *snapshot, console);
   const MemoryFacts facts = compute_memory_facts(*snapshot, {request.steps_name});
   const std::string wrong = check_steps_name(*snapshot, facts, request.steps_name);
   if (!wrong.empty()) return complain({ErrorCode::kInvalidArgument, wrong, request.file}, console);
@@ -209,6 +231,10 @@ int run_memory(const Arguments& arguments, Console& console) {
   if (!options || request.file.empty()) {
     console.complain((options ? std::string("FILE is required") : options.error().message) +
                      "\nType `stepscope memory --help` for the options and examples.");
+    return kExitUsage;
+  }
+  if (const std::string wrong = check_snapshot_output(request.output, request.file); !wrong.empty()) {
+    console.complain(wrong);
     return kExitUsage;
   }
   return run_on(request, *options, console);
