@@ -5,6 +5,8 @@ The arrows are the stepscope_room(...) lines of CMakeLists.txt, read here so tha
 Fails on: an include of a room that is not in DEPENDS; two rooms that include each other; a file of a leaf list
 (importers, rules, outputs, commands) that includes another member of its list; a CUDA header outside src/agent; a public header (include/stepscope) that includes a
 header of src/, that no room's PUBLIC names, or that includes one of a room that its own may not use.
+Fails also on two files that define a type of one name in one named namespace: a program that links both has two types
+under one symbol, and no compiler or linker says so (it happened between rooms three times).
 A room's files that serve its list without being members of it are named in ARCHITECTURE.md, in lines
 "shared by ROOM: name, name".
 
@@ -70,6 +72,44 @@ def check_file(where, text, allowed, public, shared, used):
                 yield f"{where}: includes {include}: members of a leaf list never include each other"
 
 
+STRIPPED = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*',
+    re.S | re.M)
+NAMESPACE = re.compile(r"(?:inline\s+)?namespace\s*([\w:]*)(?:\s*\[\[.*\]\])?$")
+TYPE = re.compile(r"(?:template\s*<.*>\s*(?:requires\b.*)?)?(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+"
+                  r"(?:\[\[.*?\]\]\s*|alignas\([^)]*\)\s*)*(\w+)(?:\s+final)?(?:\s*:(?!:).*)?$", re.S)
+
+
+def types_defined(text):
+    """Types at the level of a named namespace, as "namespace::Name". Specializations and members are none of them."""
+    # A scope is the name of a namespace, or None for anything else (a body, a type, an unnamed namespace).
+    scopes, begin = [], 0
+    text = STRIPPED.sub(" ", text)
+    for mark in re.finditer(r"[{};]", text):
+        statement = text[begin:mark.start()].strip()
+        begin = mark.end()
+        if mark.group() == "}" and scopes:
+            scopes.pop()
+        if mark.group() != "{":
+            continue
+        namespace, defined = NAMESPACE.match(statement), TYPE.match(statement)
+        if defined and None not in scopes:
+            yield "::".join([*scopes, defined.group(1)])
+        scopes.append(namespace.group(1) or None if namespace else None)
+
+
+def check_types(root):
+    """One definition of each type: those of headers and of sources, whichever room."""
+    places = {}
+    for path in sorted((root / "src").rglob("*")) + sorted((root / "include").rglob("*")):
+        if path.suffix in (".h", ".cpp"):
+            for name in types_defined(path.read_text()):
+                places.setdefault(name, []).append(path.relative_to(root).as_posix())
+    for name, where in sorted(places.items()):
+        if len(set(where)) > 1:
+            yield f"{where[0]}: {name} is also defined in {', '.join(where[1:])}: one name, two types"
+
+
 def check(root):
     root = pathlib.Path(root)
     cmake_text = (root / "CMakeLists.txt").read_text()
@@ -80,6 +120,7 @@ def check(root):
     for path in sorted((root / "src").rglob("*")) + sorted((root / "include").rglob("*")):
         if path.suffix in (".h", ".cpp"):
             problems += check_file(path.relative_to(root).as_posix(), path.read_text(), allowed, public, shared, used)
+    problems += check_types(root)
     for room, targets in used.items():
         problems += [f"rooms {room} and {t} include each other" for t in targets if room in used.get(t, set()) and room < t]
     return problems

@@ -51,6 +51,27 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("may not use trace", self.problems({"base/a.h": '#include "stepscope/look.h"\n'})[0])
         self.assertIn("may not use trace", self.problems({"include/stepscope/result.h": '#include "stepscope/look.h"\n'})[0])
 
+    def test_one_name_is_one_type(self):
+        one = "namespace s {\nstruct Point {\n  int x;\n};\n}\n"
+        same = self.problems({"base/a.h": one, "trace/b.cpp": "namespace s {\n// a comment {\nclass Point final : public P {};\n}\n"})
+        self.assertEqual(len(same), 1, same)
+        self.assertIn("src/base/a.h: s::Point is also defined in src/trace/b.cpp", same[0])
+        for other in (
+            "namespace s {\nnamespace {\nstruct Point {};\n}\n}\n",
+            "namespace s::t {\nstruct Point {};\n}\n",
+            "namespace s {\nstruct Outer {\n  struct Point {};\n};\n}\n",
+            "namespace s {\nstruct Point;\nvoid f(struct Point { });\n}\n",
+            "namespace s {\nvoid f() {\n  struct Point {};\n}\n}\n",
+            'namespace s {\nconst char* text = "struct Point {";\nauto more = R"x(\nstruct Point {})x";\n}\n',
+            "namespace s {\ntemplate <>\nstruct Point<int> {};\n#define P struct Point { \\\n  int x; }\n}\n",
+        ):
+            self.assertEqual(self.problems({"base/a.h": one, "trace/b.cpp": other}), [], other)
+
+    def test_templates_enums_and_digits(self):
+        text = ("namespace s {\ntemplate <class T, class U = int>\nclass Box : Base<T> {\n  char c = '{';\n  int n = 1'000;\n};\n"
+                "enum class Kind : unsigned { kOne };\n}\nnamespace s { struct [[nodiscard]] Last {}; }\n")
+        self.assertEqual(list(check_layers.types_defined(text)), ["s::Box", "s::Kind", "s::Last"])
+
     def test_unknown_room_and_cuda_header_fail(self):
         self.assertIn("not in CMakeLists", self.problems({"extra/a.h": ""})[0])
         self.assertIn("CUDA headers", self.problems({"base/a.h": "#include <cupti.h>\n"})[0])
