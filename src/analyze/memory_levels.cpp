@@ -59,7 +59,7 @@ class Level {
     raise(memory_.process_peak, bytes, time);
   }
 
-  DeviceMemory finish() {
+  DeviceMemoryLevels finish() {
     enter_steps_until(std::numeric_limits<TimeNs>::max());
     return std::move(memory_);
   }
@@ -84,7 +84,7 @@ class Level {
   }
 
   const Steps& steps_;
-  DeviceMemory memory_;
+  DeviceMemoryLevels memory_;
   std::size_t next_step_ = 0;
   bool in_step_ = false;
 };

@@ -14,7 +14,7 @@ struct MemoryPeak {
   TimeNs time_ns = 0;
 };
 
-struct DeviceMemory {
+struct DeviceMemoryLevels {
   std::int64_t device_number = 0;
   std::optional<MemoryPeak> allocated_peak, reserved_peak;
   std::optional<std::int64_t> allocated_last_bytes, reserved_last_bytes;
@@ -27,7 +27,7 @@ struct DeviceMemory {
 
 struct MemoryLevels {
   bool recorded = false;
-  std::vector<DeviceMemory> devices;  // GPUs only, by number
+  std::vector<DeviceMemoryLevels> devices;  // GPUs only, by number
   std::int64_t cpu_event_count = 0;
 };
 

@@ -39,7 +39,7 @@ TEST(MemoryLevels, PeaksByStepIncludeWhatIsInherited) {
   EXPECT_TRUE(levels.recorded);
   EXPECT_EQ(levels.cpu_event_count, 1);
   ASSERT_EQ(levels.devices.size(), 1U);
-  const DeviceMemory& device = levels.devices[0];
+  const DeviceMemoryLevels& device = levels.devices[0];
   EXPECT_EQ(device.allocated_peak->bytes, 900);
   EXPECT_EQ(device.allocated_peak->time_ns, 100'000);
   EXPECT_EQ(device.allocated_last_bytes, 400);

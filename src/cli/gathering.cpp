@@ -27,7 +27,7 @@ std::uint64_t most_text_bytes_kept() {
 }
 
 void add_recording(Trace trace, const GatherRequest& request, Gathered& gathered) {
-  auto recording = std::make_unique<Recording>();
+  auto recording = std::make_unique<ReadRecording>();
   recording->trace = std::move(trace);
   recording->facts = compute_facts(recording->trace, fact_options(request));
   const RuleInput input{recording->trace, recording->facts};

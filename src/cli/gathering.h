@@ -20,7 +20,7 @@ struct GatherRequest {
 };
 
 // A recording with its facts, kept while several ranks are looked at together.
-struct Recording {
+struct ReadRecording {
   Trace trace;
   Facts facts;
 };
@@ -32,7 +32,7 @@ struct Gathered {
   std::vector<std::int64_t> ranks_seen;
   std::string wrong;  // what was asked does not fit; empty if it does
   // In the order of `reports`; empty when they are one, or too large to be kept together.
-  std::vector<std::unique_ptr<Recording>> kept;
+  std::vector<std::unique_ptr<ReadRecording>> kept;
   std::uint64_t kept_text_bytes = 0;
   bool keep = true;
   [[nodiscard]] bool is_single() const { return reports.size() + unusable.size() == 1; }

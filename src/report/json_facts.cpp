@@ -249,7 +249,7 @@ Json efficiency_json(const Report& report) {
 
 Json memory_json(const MemoryLevels& memory) {
   Json devices = Json::array();
-  for (const DeviceMemory& device : memory.devices) {
+  for (const DeviceMemoryLevels& device : memory.devices) {
     devices.push_back({{"device", device.device_number},
                        {"allocated_peak", peak_json(device.allocated_peak)},
                        {"reserved_peak", peak_json(device.reserved_peak)},

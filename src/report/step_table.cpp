@@ -38,8 +38,8 @@ void add_cause(const Facts& facts, std::size_t step, StepRow& row) {
 void add_memory(const Facts& facts, const Trace& trace, std::size_t step, StepRow& row) {
   const DeviceBusy* busy = facts.main_busy();
   if (facts.memory.devices.empty()) return;
-  const DeviceMemory* memory = &facts.memory.devices.front();
-  for (const DeviceMemory& device : facts.memory.devices) {
+  const DeviceMemoryLevels* memory = &facts.memory.devices.front();
+  for (const DeviceMemoryLevels& device : facts.memory.devices) {
     if (busy != nullptr && device.device_number == trace.devices.number[busy->device]) memory = &device;
   }
   if (step < memory->allocated_peak_by_step_bytes.size()) {

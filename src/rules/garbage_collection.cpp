@@ -16,7 +16,7 @@ constexpr double kFault = 0.05;
 }  // namespace
 
 std::optional<Finding> find_garbage_collection(const RuleInput& input) {
-  const Pauses pauses = gather_pauses(input, true);
+  const LongPauses pauses = gather_pauses(input, true);
   if (pauses.share < kFault) return std::nullopt;
   const PauseSite& worst = pauses.sites.front();
   Finding finding;

@@ -58,7 +58,7 @@ std::string neighbours(const RuleInput& input, const PauseSite& site) {
 }  // namespace
 
 std::optional<Finding> find_host_pause(const RuleInput& input) {
-  const Pauses pauses = gather_pauses(input, false);
+  const LongPauses pauses = gather_pauses(input, false);
   if (pauses.share < kFault) return std::nullopt;
   const PauseSite& worst = pauses.sites.front();
   const bool is_host_only = input.facts.ledger.is_host_only;

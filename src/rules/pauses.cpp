@@ -63,8 +63,8 @@ std::vector<SilentStretch> silent_stretches(const std::vector<HostSlice>& slices
   return out;
 }
 
-Pauses pauses_on_host(const RuleInput& input, bool garbage_collection) {
-  Pauses out;
+LongPauses pauses_on_host(const RuleInput& input, bool garbage_collection) {
+  LongPauses out;
   std::vector<DurationNs> by_step;
   for (const std::vector<HostSlice>& step : host_only_slices(input)) {
     by_step.push_back(0);
@@ -101,9 +101,9 @@ Estimate scaled(const Estimate& whole, double part) {
 
 }  // namespace
 
-Pauses gather_pauses(const RuleInput& input, bool garbage_collection) {
+LongPauses gather_pauses(const RuleInput& input, bool garbage_collection) {
   if (input.facts.ledger.is_host_only) return pauses_on_host(input, garbage_collection);
-  Pauses out;
+  LongPauses out;
   const WhatIf* removed = input.facts.what_ifs.find(Transform::kPausesRemoved);
   const std::vector<PauseSite> all = removed != nullptr ? input.facts.what_ifs.pauses : pauses_in_gaps(input);
   DurationNs all_ns = 0;

@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-struct Pauses {
+struct LongPauses {
   std::vector<PauseSite> sites;  // costliest first
   DurationNs per_step_ns = 0;    // their sum
   Cost cost;                     // their part of what removing all pauses saves
@@ -17,6 +17,6 @@ struct Pauses {
 };
 
 // Pauses that are garbage collection, or those that are not.
-[[nodiscard]] Pauses gather_pauses(const RuleInput& input, bool garbage_collection);
+[[nodiscard]] LongPauses gather_pauses(const RuleInput& input, bool garbage_collection);
 
 }  // namespace stepscope

@@ -26,7 +26,7 @@ using ThreadNames = std::map<std::int64_t, std::string, MainFirst>;
 
 ThreadNames collect_threads(const CycleRecords& records, std::int64_t process_id) {
   ThreadNames names(MainFirst{process_id});
-  for (const StepMark& step : records.steps) names.try_emplace(step.opened_by);
+  for (const SessionStep& step : records.steps) names.try_emplace(step.opened_by);
   for (const DeviceCall& call : records.device.calls) names.try_emplace(call.thread_id);
   for (const ThreadRecords& thread : records.host.threads) names[thread.thread_id] = thread.thread_name;
   return names;

@@ -13,7 +13,7 @@
 namespace stepscope {
 
 // The marker of one step, from one step() to the next.
-struct StepMark {
+struct SessionStep {
   std::int64_t number = 0;
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
@@ -24,7 +24,7 @@ struct StepMark {
 struct CycleRecords {
   Recording host;
   DeviceRecording device;
-  std::vector<StepMark> steps;  // in order
+  std::vector<SessionStep> steps;  // in order
 };
 
 struct TraceFlags {

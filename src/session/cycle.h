@@ -25,7 +25,7 @@ class Cycle {
   // What fails on the GPU's side is a problem and the CPU goes on; what fails on the CPU's side is returned.
   void prepare();
   Status start();
-  void add_step(const StepMark& step) { steps_.push_back(step); }
+  void add_step(const SessionStep& step) { steps_.push_back(step); }
   [[nodiscard]] bool is_recording() const { return is_recording_; }
   // What was recorded since start(). Only while recording.
   [[nodiscard]] CycleRecords stop();
@@ -37,7 +37,7 @@ class Cycle {
   bool device_is_recording_ = false;
   bool device_failed_ = false;  // a source that failed once is left alone: an error a cycle says nothing new
   TimeNs start_ns_ = 0;
-  std::vector<StepMark> steps_;
+  std::vector<SessionStep> steps_;
 
   void give_up_device(const Error& error);
 };

@@ -220,12 +220,12 @@ HostTotals add_host_rows(std::vector<ThreadRecords> threads, std::int64_t proces
   return {without_end, rows.flops()};
 }
 
-void add_step_marks(std::span<const StepMark> steps, std::int64_t process_id, TimeNs base_ns, Builder& builder) {
+void add_step_marks(std::span<const SessionStep> steps, std::int64_t process_id, TimeNs base_ns, Builder& builder) {
   if (steps.empty()) return;
   Fragment fragment;
   const std::int64_t owner = steps.front().opened_by;
   const ThreadId thread = fragment.thread(std::to_string(process_id), std::to_string(owner));
-  for (const StepMark& step : steps) {
+  for (const SessionStep& step : steps) {
     Spans::Row row;
     row.start_ns = step.start_ns - base_ns;
     row.end_ns = std::max(step.start_ns, step.end_ns) - base_ns;

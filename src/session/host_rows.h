@@ -23,6 +23,6 @@ HostTotals add_host_rows(std::vector<ThreadRecords> threads, std::int64_t proces
 // Adds the markers of steps, all on the row of the thread that opened the first, where readers look for them. Those
 // that another thread opened or closed become asynchronous spans, since they need not nest there. To be called before
 // add_host_rows: among rows of equal times the first is the outer one.
-void add_step_marks(std::span<const StepMark> steps, std::int64_t process_id, TimeNs base_ns, Builder& builder);
+void add_step_marks(std::span<const SessionStep> steps, std::int64_t process_id, TimeNs base_ns, Builder& builder);
 
 }  // namespace stepscope

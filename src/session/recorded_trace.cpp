@@ -10,7 +10,7 @@ namespace stepscope {
 RecordedTrace make_recorded_trace(CycleRecords records, const RunIdentity& identity,
                                   const RecordedTraceOptions& options, std::shared_ptr<WrittenFiles> files) {
   auto content = std::make_shared<RecordedTrace::Content>();
-  for (const StepMark& step : records.steps) content->steps.push_back(step.number);
+  for (const SessionStep& step : records.steps) content->steps.push_back(step.number);
   content->worker_name = options.worker_name.empty() ? identity.default_worker_name() : options.worker_name;
   content->process_id = identity.process_id;
   content->start_ns = records.host.start_ns;

@@ -83,7 +83,7 @@ struct ProfilingSession::State {
   RunIdentity identity;
   std::optional<Cycle> cycle;
   std::optional<CycleRecords> stopped;  // recorded, and not yet handed on
-  std::optional<StepMark> open_step;
+  std::optional<SessionStep> open_step;
   std::unique_ptr<DeviceSource> agent;  // when it is in the process and no other source is registered
   std::uint64_t agent_step_start_ticks = 0;
 
@@ -211,7 +211,7 @@ void ProfilingSession::State::stop() {
 
 void ProfilingSession::State::open_next_step() {
   if (options.schedule.records_always() || !cycle->is_recording()) return;
-  open_step = StepMark{.number = step_number, .start_ns = recorder_now_ns(), .opened_by = gettid()};
+  open_step = SessionStep{.number = step_number, .start_ns = recorder_now_ns(), .opened_by = gettid()};
 }
 
 void ProfilingSession::State::close_step() {

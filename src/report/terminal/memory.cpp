@@ -22,7 +22,7 @@ std::string limit_words(const Report& report, std::int64_t device) {
   return fmt::format(" of {} on the device", show_bytes(*report.device_memory_bytes));
 }
 
-std::string device_words(const Report& report, const DeviceMemory& memory) {
+std::string device_words(const Report& report, const DeviceMemoryLevels& memory) {
   std::string text;
   if (report.memory.devices.size() > 1) text += fmt::format("device {}: ", memory.device_number);
   if (memory.allocated_peak) {
@@ -37,7 +37,7 @@ std::string device_words(const Report& report, const DeviceMemory& memory) {
 }
 
 // What the allocator does not know of, where NVML was asked while it was recorded.
-std::string process_words(const Report& report, const DeviceMemory& memory) {
+std::string process_words(const Report& report, const DeviceMemoryLevels& memory) {
   std::string text;
   if (report.memory.devices.size() > 1) text += fmt::format("device {}: ", memory.device_number);
   if (!memory.process_last_bytes) {
@@ -65,7 +65,7 @@ void add_memory(const Report& report, Page& page) {
         kLabelColumn);
     return;
   }
-  for (const DeviceMemory& device : report.memory.devices) {
+  for (const DeviceMemoryLevels& device : report.memory.devices) {
     const bool has_levels = device.allocated_peak || device.reserved_peak;
     if (has_levels) page.paragraph(device_words(report, device), kLabelColumn, Ink::kPlain, 2);
     const std::string process = process_words(report, device);

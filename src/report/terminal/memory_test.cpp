@@ -21,7 +21,7 @@ Report made(std::int64_t reserved_bytes, std::optional<std::int64_t> process_byt
             std::optional<std::int64_t> in_use_bytes = std::nullopt) {
   Report report;
   report.memory.recorded = true;
-  DeviceMemory device;
+  DeviceMemoryLevels device;
   device.allocated_peak = MemoryPeak{30 * kGiB, 5};
   device.reserved_peak = MemoryPeak{reserved_bytes, 5};
   device.allocated_last_bytes = 20 * kGiB;
@@ -55,7 +55,7 @@ TEST(MemorySection, WithoutTheProcessWhatAllUse) {
 TEST(MemorySection, OnlyTheProcessIsKnown) {
   Report report;
   report.memory.recorded = true;
-  DeviceMemory device;
+  DeviceMemoryLevels device;
   device.process_last_bytes = kGiB / 2;
   report.memory.devices.push_back(device);
   EXPECT_NE(section(report).find("process 512 MiB at the end"), std::string::npos) << section(report);
