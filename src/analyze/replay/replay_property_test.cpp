@@ -1,6 +1,7 @@
 // Truths of every run, on random ones: the unchanged replay is exact, and taking work away makes nothing later.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analyze/replay/replay_picture.h"

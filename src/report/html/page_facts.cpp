@@ -1,4 +1,6 @@
 // Steps, gaps with their causes, waits and sampled levels of a page.
+#include <algorithm>
+
 #include "analyze/device_gaps.h"
 #include "analyze/gap_story.h"
 #include "report/html/page_tables.h"
