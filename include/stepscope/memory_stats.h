@@ -49,7 +49,8 @@ struct DeviceMemory {
   std::vector<AllocatorMemory> allocators;  // latest registered first, CUDA's memory pool last
 };
 
-// An allocator that can be asked. Called from any thread, one call at a time.
+// An allocator that can be asked. Called from any thread, one call at a time. It may call the functions of this header;
+// what it asks for then comes from CUDA's memory pool alone, not from providers.
 class MemoryProvider {
  public:
   virtual ~MemoryProvider() = default;
@@ -61,6 +62,7 @@ class MemoryProvider {
 
 // Adds an allocator; CUDA's memory pool is always there.
 void register_memory_provider(std::shared_ptr<MemoryProvider> provider);
+// A call that is under way on another thread goes on; the provider lives until it has ended.
 void unregister_memory_provider(const MemoryProvider* provider);
 
 // Everything that is known. Errors: kNotFound (this process does not use CUDA, or has no such device), and what a

@@ -37,9 +37,9 @@ struct ProfileStepsResult {
 };
 
 // Calls step_fn(0), step_fn(1), ... on the calling thread. What step_fn throws ends the loop, is recorded up to there
-// and comes out of here as it was thrown. Errors: a schedule that is none, or without an end (repeat = 0) when
-// step_count is 0 (kInvalidArgument); those of ProfilingSession::start(); the first that happened on the way, a file
-// that could not be written for instance. All steps run in that case too.
+// and comes out of here as it was thrown. Errors: an empty step_fn; a schedule that is none, or without an end (repeat
+// = 0) when step_count is 0 (kInvalidArgument); those of ProfilingSession::start(); the first that happened on the way,
+// a file that could not be written for instance. All steps run in that case too.
 [[nodiscard]] Result<ProfileStepsResult> profile_steps(const std::function<void(std::int64_t step)>& step_fn,
                                                        const ProfileStepsOptions& options = {});
 

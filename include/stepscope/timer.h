@@ -84,9 +84,24 @@ using BlockCallback = std::function<void(std::int64_t number, double block_ns)>;
 
 namespace detail {
 
+// Is there something to call? An empty std::function and a null pointer are not.
+template <class F>
+bool is_callable(const F&) {
+  return true;
+}
+template <class Signature>
+bool is_callable(const std::function<Signature>& function) {
+  return static_cast<bool>(function);
+}
+template <class R>
+bool is_callable(R (*function)()) {
+  return function != nullptr;
+}
+
 struct TimedBody {
   virtual ~TimedBody() = default;
   virtual void run(std::int64_t count) = 0;
+  [[nodiscard]] virtual bool is_callable() const = 0;
 };
 
 template <class F>
@@ -102,13 +117,14 @@ struct TimedLoop final : TimedBody {
       }
     }
   }
+  [[nodiscard]] bool is_callable() const override { return detail::is_callable(function); }
   F function;
 };
 
 }  // namespace detail
 
 // Not thread-safe. Errors of every method: the clock's (a kernel that failed shows when the device is waited for);
-// kInvalidArgument for arguments that mean nothing (they say which).
+// kInvalidArgument for arguments that mean nothing (they say which), and for a callable that is empty.
 class Timer {
  public:
   template <std::invocable F>

@@ -196,9 +196,13 @@ std::size_t column_of(std::optional<ProfilerAction> next) {
   return *next == ProfilerAction::kRecordAndSave ? 2 : static_cast<std::size_t>(*next);
 }
 
+// A number that was cast to an action and is none (a foreign language's, a damaged file's).
+bool is_action(ProfilerAction action) { return static_cast<std::size_t>(action) < std::size(kTransitions); }
+
 }  // namespace
 
 std::span<const ProfilerOperation> transition(ProfilerAction previous, std::optional<ProfilerAction> next) {
+  if (!is_action(previous) || (next && !is_action(*next))) return {};
   const Operations& found = kTransitions[static_cast<std::size_t>(previous)][column_of(next)];
   return std::span(found.list).first(found.count);
 }

@@ -303,5 +303,15 @@ TEST(Transition, CyclesStartAndStopInPairs) {
   }
 }
 
+TEST(Schedule, WhatIsNoActionHasNoTransition) {
+  const auto wrong = static_cast<ProfilerAction>(200);
+  for (const ProfilerAction right : {ProfilerAction::kNone, ProfilerAction::kRecordAndSave}) {
+    EXPECT_TRUE(transition(wrong, right).empty());
+    EXPECT_TRUE(transition(right, wrong).empty());
+    EXPECT_EQ(transition_warning(wrong, right), "");
+  }
+  EXPECT_TRUE(transition(wrong, std::nullopt).empty());
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -37,6 +37,7 @@ Result<std::int64_t> steps_to_run(const ProfileStepsOptions& options) {
 
 Result<ProfileStepsResult> profile_steps(const std::function<void(std::int64_t step)>& step_fn,
                                          const ProfileStepsOptions& options) {
+  if (!step_fn) return wrong("step_fn is empty: there is no step to run");
   const Result<Schedule> schedule = make_schedule(options.schedule);
   if (!schedule) return schedule.error();
   const Result<std::int64_t> step_count = steps_to_run(options);

@@ -69,6 +69,13 @@ TEST(ProfileSteps, RefusesWhatHasNoEnd) {
   EXPECT_EQ(count, 0);
 }
 
+TEST(ProfileSteps, RefusesAStepThatIsNone) {
+  const auto profiled = profile_steps(nullptr);
+  ASSERT_FALSE(profiled);
+  EXPECT_EQ(profiled.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(profiled.error().message, "step_fn is empty: there is no step to run");
+}
+
 TEST(ProfileSteps, SaysWhatCouldNotBeWritten) {
   int count = 0;
   const auto profiled = profile_steps([&](std::int64_t) { ++count; }, {.directory = "/proc/nowhere"});

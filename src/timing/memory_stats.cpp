@@ -1,6 +1,10 @@
 // The list of providers, the short questions, and the table.
 //
 // An old driver without pools is no error of the whole: the pool's line is then missing, the rest stays.
+//
+// A provider may itself ask for memory (an allocator on top of CUDA's pool does), register or unregister: the list is
+// therefore not locked while a provider works, and a provider that asks is told of the pool alone. One mutex for both
+// would be taken twice by one thread.
 #include "stepscope/memory_stats.h"
 
 #include <algorithm>
@@ -14,9 +18,39 @@ namespace {
 
 using Bytes = std::optional<std::int64_t>;
 
-// One call at a time, as MemoryProvider promises; registering included.
 std::mutex providers_mutex;
 std::vector<std::shared_ptr<MemoryProvider>> providers;  // latest last
+
+std::vector<std::shared_ptr<MemoryProvider>> registered_providers() {
+  const std::lock_guard lock(providers_mutex);
+  return providers;
+}
+
+// One call of a provider at a time, as MemoryProvider promises.
+std::mutex calls_mutex;
+thread_local bool is_in_provider = false;
+class ProviderCalls {
+ public:
+  ProviderCalls() { is_in_provider = true; }
+  ~ProviderCalls() { is_in_provider = false; }
+  ProviderCalls(const ProviderCalls&) = delete;
+  ProviderCalls& operator=(const ProviderCalls&) = delete;
+
+ private:
+  std::lock_guard<std::mutex> lock_{calls_mutex};
+};
+
+Status read_providers(DeviceMemory& memory) {
+  if (is_in_provider) return Done{};
+  const auto registered = registered_providers();
+  const ProviderCalls calls;
+  for (auto provider = registered.rbegin(); provider != registered.rend(); ++provider) {
+    Result<AllocatorMemory> read = (*provider)->read(memory.device);
+    if (!read) return read.error();
+    memory.allocators.push_back(std::move(read).value());
+  }
+  return Done{};
+}
 
 Bytes first_known(int device, Bytes AllocatorMemory::*member) {
   const Result<DeviceMemory> memory = read_device_memory(device);
@@ -70,12 +104,7 @@ Result<DeviceMemory> read_device_memory(int device) {
   Result<std::shared_ptr<CudaContext>> context = find_context_in_use(device);
   if (!context) return context.error();
   DeviceMemory memory = read_cuda_memory(**context);
-  std::lock_guard lock(providers_mutex);
-  for (auto provider = providers.rbegin(); provider != providers.rend(); ++provider) {
-    Result<AllocatorMemory> read = (*provider)->read(memory.device);
-    if (!read) return read.error();
-    memory.allocators.push_back(std::move(read).value());
-  }
+  if (Status read = read_providers(memory); !read) return read.error();
   Result<AllocatorMemory> pool = read_default_pool(**context);
   if (pool) {
     memory.allocators.push_back(std::move(pool).value());
@@ -97,8 +126,11 @@ Status reset_peak_memory_stats(int device) {
   const auto note = [&first](Status status) {
     if (first && !status) first = std::move(status);
   };
-  std::lock_guard lock(providers_mutex);
-  for (const auto& provider : providers) note(provider->reset_peak((*context)->device()));
+  if (!is_in_provider) {
+    const auto registered = registered_providers();
+    const ProviderCalls calls;
+    for (const auto& provider : registered) note(provider->reset_peak((*context)->device()));
+  }
   Status pool = reset_default_pool_peak(**context);
   if (pool || pool.error().code != ErrorCode::kUnsupported) note(std::move(pool));
   return first;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
+#include <vector>
+
 #include "timing/fake_cuda.h"
 
 namespace stepscope {
@@ -16,16 +19,19 @@ class FakeProvider final : public MemoryProvider {
   std::string name() const override { return "fake"; }
   Result<AllocatorMemory> read(int device) override {
     if (failure) return *failure;
+    if (asks_back) asks_back();
     last_device = device;
     return memory;
   }
   Status reset_peak(int) override {
     if (failure) return *failure;
+    if (asks_back) asks_back();
     memory.max_allocated_bytes = memory.allocated_bytes;
     return Done{};
   }
   AllocatorMemory memory{.source = "fake"};
   std::optional<Error> failure;
+  std::function<void()> asks_back;
   int last_device = -1;
 };
 
@@ -106,6 +112,24 @@ TEST(MemoryStats, ARegisteredAllocatorComesBeforeThePool) {
   EXPECT_EQ(memory_reserved(), 2 * kGib);  // which it does not know
   ASSERT_TRUE(reset_peak_memory_stats());
   EXPECT_EQ(max_memory_allocated(), 5);
+}
+
+TEST(MemoryStats, AProviderMayAskForMemoryItself) {
+  FakeCuda cuda;
+  use_device(cuda);
+  use_pool(cuda);
+  const Registered registered;
+  registered.provider->memory.allocated_bytes = 5;
+  std::vector<std::optional<std::int64_t>> answers;
+  registered.provider->asks_back = [&] {
+    answers.push_back(memory_allocated());
+    (void)reset_peak_memory_stats();
+    const Registered another;  // for as long as the call lasts
+  };
+  EXPECT_EQ(memory_allocated(), 5);
+  EXPECT_TRUE(reset_peak_memory_stats());
+  EXPECT_EQ(answers, (std::vector<std::optional<std::int64_t>>{kGib, kGib})) << "the pool's, not its own";
+  EXPECT_EQ(memory_allocated(), 5) << "asked as before";
 }
 
 TEST(MemoryStats, AnErrorOfAProviderIsNotHidden) {

@@ -30,6 +30,7 @@ constexpr std::size_t kMostBlocks = 1'000'000;
 struct RunBody final : detail::TimedBody {
   explicit RunBody(BatchCallable given) : function(std::move(given)) {}
   void run(std::int64_t count) override { function.run(count); }
+  [[nodiscard]] bool is_callable() const override { return detail::is_callable(function.run); }
   BatchCallable function;
 };
 
@@ -97,6 +98,7 @@ void Timer::choose_clock() {
 }
 
 Result<double> Timer::time_block_ns(std::int64_t number) {
+  if (!body_->is_callable()) return bad_argument("there is nothing to time: the callable is empty");
   if (options_.setup) options_.setup();
   if (Status waited = clock().synchronize(); !waited) return waited.error();
   const std::int64_t begin_ns = clock().now_ns();

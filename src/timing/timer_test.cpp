@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <random>
@@ -435,6 +436,20 @@ TEST(DoNotOptimize, TakesWhatCodeReturns) {
   const int array[100] = {1};
   do_not_optimize(array);
   clobber_memory();
+}
+
+TEST(Timer, NothingToCallIsAnErrorOfEveryMethod) {
+  Timer batch{BatchCallable{}};
+  Timer function{std::function<int()>{}};
+  Timer pointer{static_cast<void (*)()>(nullptr)};
+  for (Timer* const timer : {&batch, &function, &pointer}) {
+    for (const auto& failed : {timer->timeit(1), timer->blocked_autorange(), timer->adaptive_autorange()}) {
+      ASSERT_FALSE(failed);
+      EXPECT_EQ(failed.error().code, ErrorCode::kInvalidArgument);
+      EXPECT_EQ(failed.error().message, "there is nothing to time: the callable is empty");
+    }
+    EXPECT_FALSE(timer->overhead_ns());
+  }
 }
 
 }  // namespace
