@@ -138,7 +138,7 @@ TEST(MemoryText, AWithheldWhatIfShowsNoRow) {
 
 TEST(MemoryText, LongLinesKeepTheirEnd) {
   EXPECT_EQ(fit_line("/home/u/train/model.py:120 forward", 80), "/home/u/train/model.py:120 forward");
-  EXPECT_EQ(fit_line("/home/u/train/model.py:120 forward", 30), "…/train/model.py:120 forward");
+  EXPECT_EQ(fit_line("/home/u/train/model.py:120 forward", 29), "…/train/model.py:120 forward");
   EXPECT_EQ(fit_line("/home/u/train/model.py:120 forward", 23), "…/model.py:120 forward");
   EXPECT_EQ(display_width(fit_line("/home/u/train/model.py:120 forward", 12)), 12U);
   EXPECT_EQ(short_line("/home/u/a.py:3 f"), "a.py:3 f");
