@@ -11,6 +11,7 @@
 #include "cli/units.h"
 #include "memory/allocator_what_if.h"
 #include "memory/facts.h"
+#include "memory/trace_snapshot.h"
 #include "report/memory_report.h"
 #include "report/text.h"
 
@@ -30,9 +31,10 @@ constexpr const char* kExamples =
     "  stepscope memory snapshot.pickle -o newest.pickle --max-entries 10000\n\n"
     "--by: line, stack, category, span, module, device, stream or pool. --what-if\n"
     "takes what PYTORCH_CUDA_ALLOC_CONF takes, and may be given several times.\n\n"
-    "A snapshot: torch.cuda.memory._record_memory_history() before the model is\n"
-    "made, then torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"). What it\n"
-    "holds is never run. Bytes of held tensors are those requested.\n\n"
+    "A snapshot: stepscope run --memory; or by hand _record_memory_history() of\n"
+    "torch.cuda.memory before the model is made, then its _dump_snapshot(FILE). What\n"
+    "it holds is never run. Captures and traces with memory events are answered too,\n"
+    "without --what-if. Bytes of held tensors are those requested.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost.\n";
 
 const std::vector<std::string> kGroupings = {"line", "stack", "category", "span", "module", "device", "stream", "pool"};
@@ -50,7 +52,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
-  app.add_option("FILE", request.file, "snapshot (pickle or JSON, gzipped or not); - is stdin")->type_name("");
+  app.add_option("FILE", request.file, "snapshot (pickle, JSON; gzipped or not), capture, trace")->type_name("");
   app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, event #123")->type_name("WHEN");
   auto* by = app.add_option("--by", request.by, "line (default), or another word of the list below")
                  ->type_name("WHAT")
@@ -199,8 +201,18 @@ int run_on(const Request& request, const MemoryReportOptions& options, Console& 
     console.complain(snapshot.error());
     return kExitUnusable;
   }
-  if (request.output.is_asked()) return write_output(request, *snapshot, console);
-  const MemoryFacts facts = compute_memory_facts(*snapshot, {request.steps_name});
+  if (request.output.is_asked()) {
+    if (snapshot->info.format == kTraceSnapshotFormat) {
+      return complain({ErrorCode::kUnsupported,
+                       "a trace or capture: only a snapshot of PyTorch can be written or summed up", request.file},
+                      console);
+    }
+    return write_output(request, *snapshot, console);
+  }
+  MemoryFacts facts = compute_memory_facts(*snapshot, {request.steps_name});
+  if (const std::string unused = apply_map_beside(request.file, *snapshot, facts); !unused.empty()) {
+    console.complain(clean_text(unused) + "; categories are inferred");
+  }
   const std::string wrong = check_steps_name(*snapshot, facts, request.steps_name);
   if (!wrong.empty()) return complain({ErrorCode::kInvalidArgument, wrong, request.file}, console);
   if (request.folded) return print_folded(*snapshot, facts, options, console);

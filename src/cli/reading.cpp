@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "base/parallel.h"
 #include "import/bytes/byte_source.h"
 #include "import/importers.h"
+#include "memory/address_map.h"
 #include "memory/snapshot_reader.h"
+#include "memory/trace_snapshot.h"
 #include "report/numbers.h"
 #include "report/text.h"
 
@@ -120,6 +124,29 @@ Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) 
   return read;
 }
 
+namespace {
+
+// The recording with memory of a GPU; of several the first.
+Result<MemorySnapshot> read_trace_as_snapshot(const std::string& path) {
+  if (path == "-") {
+    return Error{ErrorCode::kUnsupported, "a trace; give it as a file, since it is read twice", "standard input"};
+  }
+  const auto traces = read_file(path, available_threads());
+  if (!traces) return traces.error();
+  Result<MemorySnapshot> snapshot = Error{ErrorCode::kNotFound, "no recording in it", path};
+  for (const Trace& trace : *traces) {
+    snapshot = snapshot_from_trace(trace);
+    if (!snapshot) continue;
+    snapshot->notes.merge(trace.notes);
+    return snapshot;
+  }
+  Error none = snapshot.error();
+  none.message += "; its other answers: stepscope report " + path;
+  return none;
+}
+
+}  // namespace
+
 Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
   auto opened = open_bytes(path, available_threads() > 1);
   if (!opened) return opened.error();
@@ -129,9 +156,7 @@ Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
   if (!got) return got.error();
   prefix.resize(*got);
   const bool is_trace = looks_like_trace(prefix);
-  const Error no_snapshot{ErrorCode::kUnknownFormat, "a trace, not a memory snapshot; type: stepscope report " + path,
-                          name};
-  if (is_trace && !looks_like_snapshot(prefix)) return no_snapshot;
+  if (is_trace && !looks_like_snapshot(prefix)) return read_trace_as_snapshot(path);
   const auto source = put_back(std::move(prefix), std::move(*opened));
   ProgressLine line(path == "-" ? "standard input" : clean_text(path));
   const bool shows_progress = Console::stderr_is_terminal();
@@ -139,9 +164,21 @@ Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
     if (shows_progress) line.update(source->stored_bytes_read(), source->stored_bytes_total());
     return source->read(into, size);
   });
-  if (!snapshot) return is_trace ? no_snapshot : snapshot.error();
+  if (!snapshot) return is_trace ? read_trace_as_snapshot(path) : snapshot.error();
   source->add_notes(snapshot->notes);
   return snapshot;
+}
+
+std::string apply_map_beside(const std::string& path, const MemorySnapshot& snapshot, MemoryFacts& facts) {
+  if (path == "-" || snapshot.info.format == kTraceSnapshotFormat) return "";
+  const std::string beside = address_map_path(path);
+  std::ifstream file(beside, std::ios::binary);
+  if (!file) return "";
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto map = read_address_map(text, beside);
+  if (!map) return map.error().to_string();
+  (void)apply_address_map(*map, snapshot, facts);
+  return "";
 }
 
 std::string list_numbers(std::vector<std::int64_t> numbers) {

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "memory/facts.h"
 #include "memory/snapshot.h"
 #include "trace/trace.h"
 
@@ -15,8 +16,13 @@ namespace stepscope {
 // All recordings of a file. Shows progress with its rate on stderr when that is a terminal and it takes long.
 [[nodiscard]] Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads);
 
-// A memory snapshot. A trace given instead, and anything else that is none, is an Error that says what to type.
+// A memory snapshot, or one made of the memory events of a trace or capture (memory/trace_snapshot.h). What is neither
+// is an Error that says what to type.
 [[nodiscard]] Result<MemorySnapshot> read_snapshot_file(const std::string& path);
+
+// The map of tensor addresses beside a snapshot, applied to its facts; without one nothing happens. The sentence that
+// says why one that is there could not be used; empty otherwise.
+[[nodiscard]] std::string apply_map_beside(const std::string& path, const MemorySnapshot& snapshot, MemoryFacts& facts);
 
 // One recording: that of options.rank, or the only or first one (and a remark when there are others). The exit
 // status to end with (already complained) when there is none.

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "memory/trace_snapshot.h"
 #include "report/memory_build.h"
 #include "report/text.h"
 
@@ -105,7 +106,8 @@ MemoryDeviceReport build_device(const MemorySnapshot& snapshot, const MemoryFact
       of_device.has_history ? moment_after(snapshot, device, requested.peak_entry) : entries.size();
   report.live_at_requested_peak =
       clean_groups(group_live(snapshot, facts, find_live(snapshot, facts, device, moment), LiveGrouping::kLine));
-  report.fragmentation = of_device.fragmentation;
+  // Of a trace the free pieces are not known, only their sum.
+  if (snapshot.info.format != kTraceSnapshotFormat) report.fragmentation = of_device.fragmentation;
   report.free_in_private_pools_bytes = of_device.free_in_private_pools_bytes;
   report.ooms = ooms_of(snapshot, facts, device);
   report.cuda_malloc_count = of_device.cuda_malloc_count;
@@ -193,6 +195,8 @@ void add_what_ifs(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snap
   }
   if (!facts.devices[device].has_history) {
     out.withheld = "the history was not recorded, so there are no requests to replay";
+  } else if (snapshot.info.format == kTraceSnapshotFormat) {
+    out.withheld = "a trace tells neither streams nor pools, by which the allocator goes; take a snapshot";
   } else {
     out.proof = replay_recorded(snapshot, device);
     if (!out.proof.is_proven()) {

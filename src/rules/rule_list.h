@@ -27,6 +27,7 @@ namespace stepscope {
 [[nodiscard]] std::optional<Finding> find_exposed_communication(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_warm_up_in_window(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_profiler_distortion(const RuleInput& input);
+[[nodiscard]] std::optional<Finding> find_memory_spike_of_steps(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_graph_step(const RuleInput& input);
 [[nodiscard]] std::optional<Finding> find_compute_bound(const RuleInput& input);
 
@@ -49,6 +50,7 @@ inline constexpr std::array kRules = {
     Rule{"exposed-communication", find_exposed_communication},
     Rule{"warm-up-in-window", find_warm_up_in_window, false},
     Rule{"profiler-distortion", find_profiler_distortion},
+    Rule{"memory-spike", find_memory_spike_of_steps, false},
     Rule{"graph-step", find_graph_step, false},
     Rule{"compute-bound", find_compute_bound},
 };

@@ -50,6 +50,60 @@ def first_screen(text):
     return lines[:end]
 
 
+class Traces(unittest.TestCase):
+    """Memory events of torch.profiler as a history: what a snapshot of the same run says, without what only it knows."""
+
+    def test_levels_are_those_of_the_report(self):
+        path = "h200/sync.pt.trace.json.gz"
+        found = document(path)
+        reported = run("report", path, "--json").json()["memory"]["devices"][0]
+        device = found["devices"][0]
+        self.assertEqual(found["source"]["format"], "trace")
+        self.assertEqual(device["allocated"]["peak_bytes"], reported["allocated_peak"]["bytes"])
+        self.assertEqual(device["allocated"]["end_bytes"], reported["allocated_last_bytes"])
+        self.assertEqual(device["reserved"]["peak_bytes"], reported["reserved_peak"]["bytes"])
+        self.assertEqual(sum(row["bytes"] for row in device["live_at_peak"]), device["requested"]["peak_bytes"])
+        self.assertEqual(device["contradiction_count"], 0)
+        self.assertIsNone(device["fragmentation"])
+        self.assertEqual(device["steps"]["name"], "ProfilerStep")
+
+    def test_what_if_is_withheld(self):
+        done = memory("h200/sync.pt.trace.json.gz", "--what-if")
+        self.assertEqual(done.status, COMPLETE, done.err)
+        self.assertIn("Withheld: a trace tells neither streams nor pools", done.out)
+
+    def test_it_is_not_written_as_a_snapshot(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = memory("h200/sync.pt.trace.json.gz", "-o", pathlib.Path(folder) / "out.pickle")
+            self.assertEqual(done.status, UNUSABLE, done.err)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_a_pipe_cannot_be_read_twice(self):
+        done = memory("-", stdin=(DATA / "cases/A38_memory_instants.json").read_bytes())
+        self.assertEqual(done.status, UNUSABLE)
+        self.assertIn("give it as a file", done.err)
+
+
+class AddressMap(unittest.TestCase):
+    def test_the_map_beside_a_snapshot_decides(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.end.pickle"
+            path.write_bytes((MEMORY / "C01_basic_proto4.pickle").read_bytes())
+            block = next(block for segment in pickle.loads(path.read_bytes())["segments"] for block in segment["blocks"] if block["state"] == "active_allocated")
+            address = block.get("address", None)
+            tensors = {"gradient": [[0, address, block["size"]]]}
+            beside = pathlib.Path(folder) / "run.end.tensors.json"
+            before = document(path, "--at", "end", "--by", "category")["live"]["groups"]
+            beside.write_text(json.dumps({"format": "stepscope-tensor-addresses", "version": 1, "time_ns": 1, "tensors": tensors}))
+            after = document(path, "--at", "end", "--by", "category")["live"]["groups"]
+            self.assertNotEqual(before, after)
+            self.assertIn("gradient", json.dumps(after))
+            beside.write_text("{}")
+            damaged = memory(path)
+            self.assertEqual(damaged.status, COMPLETE)
+            self.assertIn("the map of tensor addresses does not say it is one", damaged.err)
+
+
 class Cases(unittest.TestCase):
     def test_one_answer_in_four_protocols(self):
         for protocol in (2, 3, 4, 5):
@@ -183,10 +237,9 @@ class Containers(unittest.TestCase):
     def test_the_right_command_is_named(self):
         done = memory("cases/A00_good.json")
         self.assertEqual(done.status, UNUSABLE)
+        self.assertIn("profile_memory=True", done.err)
         self.assertIn("stepscope report cases/A00_good.json", done.err)
-        self.assertIn("stepscope report", memory("h200/sync.pt.trace.json.gz").err)
-        self.assertIn("stepscope report", memory("capture/cpu.stepscope" if (DATA / "capture/cpu.stepscope").exists() else
-                                                 f"capture/{sorted(p.name for p in (DATA / 'capture').iterdir())[0]}").err)
+        self.assertIn("stepscope report", memory(f"capture/{sorted(p.name for p in (DATA / 'capture').iterdir())[0]}").err)
         for path in ("memory/C01_basic_proto4.pickle", RECORDED[0]):
             for command in ("report", "steps", "ops"):
                 done = run(command, path)
