@@ -99,7 +99,8 @@ std::string answer_words(const MemoryReport& report) {
 }
 
 std::string avoided_words(const MemoryWhatIfReport& what_if) {
-  if (!what_if.withheld.empty() || what_if.rows.empty()) return "whether other settings would have avoided it: withheld, see What if";
+  if (!what_if.withheld.empty() || what_if.rows.empty())
+    return "whether other settings would have avoided it: withheld, see What if";
   std::string first;
   std::size_t avoiding = 0;
   std::optional<std::int64_t> least;

@@ -4,8 +4,8 @@
 // each step, and by which lines the large step's peak differs from an ordinary one's.
 // Threshold: 1.25 times the step whose peak is the median, out of at least 4 steps (of three, one without the
 // optimizer's state and one large leave no ordinary one). High steps may be one in four: more are how this loop
-// is, varying lengths for example, and no exception. The ratio is 1 within three digits on steps of one shape, 2.4 on
-// tests/data/memory/h200/snap, where one batch is four times as large.
+// is, varying lengths for example, and no exception. On tests/data/memory/h200/snap steps of one
+// shape peak at the same byte, and the one whose batch is four times as large at 2.4 times that.
 // False alarm: a step that is meant to be large (evaluation inside the loop); its lines say so.
 #include <algorithm>
 

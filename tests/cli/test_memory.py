@@ -234,6 +234,14 @@ class Containers(unittest.TestCase):
             self.assertEqual(found["devices"], wanted["devices"])
             self.assertEqual(found["live"], wanted["live"])
 
+    def test_a_cut_gzip_stream_gives_what_was_whole(self):
+        raw = (MEMORY / "h200" / "snap.oom.pickle.gz").read_bytes()
+        done = memory("-", stdin=raw[:20_000])
+        self.assertEqual(done.status, PARTIAL)
+        self.assertIn("cannot carry an answer", done.out)
+        kinds = {note["kind"] for note in document("-", stdin=raw[:20_000])["notes"]}
+        self.assertLessEqual({"file_cut", "gzip_damaged"}, kinds)
+
     def test_the_right_command_is_named(self):
         done = memory("cases/A00_good.json")
         self.assertEqual(done.status, UNUSABLE)
