@@ -48,7 +48,8 @@ class RequestsBuilder {
       : snapshot_(snapshot),
         entries_(snapshot.entries),
         range_(snapshot.devices.entries[device]),
-        segments_(snapshot.devices.segments[device]) {}
+        segments_(snapshot.devices.segments[device]),
+        config_(recorded_allocator_config(snapshot)) {}
 
   AllocatorRequests build() {
     requests_.stream_numbers = number_streams(snapshot_);
@@ -258,7 +259,17 @@ class RequestsBuilder {
     if (snapshot_.settings.garbage_collection_threshold.value_or(0) > 0) return is_growth(action);
     constexpr std::int64_t kMostReserved = std::numeric_limits<std::int64_t>::max() - kMostBytes;
     return is_growth(action) && reserved_before < kMostReserved &&
-           reserved_before + reserved_change(next) > requests_.reserved_peak_bytes;
+           reserved_before + bytes_asked_for(next) > requests_.reserved_peak_bytes;
+  }
+
+  // Of the device, by the request that follows a growth: a cap is held against its segment, of which expandable
+  // segments may map less.
+  [[nodiscard]] std::int64_t bytes_asked_for(std::size_t growth) const {
+    std::size_t request = growth;
+    while (request < range_.size() && is_growth(action_at(request))) ++request;
+    if (request == range_.size()) return reserved_change(growth);
+    const std::int64_t block_bytes = round_request(config_, entries_.size_bytes[entry_at(request)]);
+    return std::max(reserved_change(growth), segment_bytes_for(config_, block_bytes));
   }
 
   // Frees that wait, after each entry.
@@ -284,34 +295,43 @@ class RequestsBuilder {
     return counts;
   }
 
-  // Only a retry waits for all streams. Where collection or a limit on splitting release too, it is told by nothing
-  // waiting any more.
+  // A request that failed has tried again, and so has one that released everything. Where collection or a limit on
+  // splitting release too, the latter is told by what only a retry does: wait for all streams, so that no free waits
+  // any more, and release small segments, or ones that are not oversize.
   void find_retries() {
-    if (std::find(requests_.is_own_release.begin(), requests_.is_own_release.end(), true) ==
-        requests_.is_own_release.end()) {
-      return;
-    }
-    const AllocatorConfig config = recorded_allocator_config(snapshot_);
-    const bool only_retries_release = config.garbage_collection_threshold == 0 && !config.max_split_size_bytes;
-    const std::vector<std::int64_t> waiting = count_waiting();
-    const auto is_of_request = [&](std::size_t i) {
-      return is_release(action_at(i)) || is_growth(action_at(i)) || action_at(i) == AllocatorAction::kFreeCompleted;
+    const bool collects = config_.garbage_collection_threshold > 0;
+    const bool only_retries_release = !collects && !config_.max_split_size_bytes;
+    const auto is_of_retry_alone = [&](std::size_t i) {
+      const std::int64_t bytes = entries_.size_bytes[entry_at(i)];
+      return action_at(i) == AllocatorAction::kSegmentUnmap || bytes <= kSmallSegmentBytes ||
+             (!collects && bytes < oversize_bytes(config_));
     };
+    const std::vector<std::int64_t> waiting = count_waiting();
+    bool has_released = false;
     for (std::size_t i = 0; i < range_.size(); ++i) {
-      if (!requests_.is_own_release[i] || requests_.retry_of_entry[i] != AllocatorRequests::kNoRetry) continue;
-      std::size_t request = i;
-      while (request < range_.size() && is_of_request(request)) ++request;
-      if (request == range_.size() || !requests_.slot_of_entry[request].has_value()) continue;
-      const AllocatorAction action = action_at(request);
-      const bool is_request = action == AllocatorAction::kAlloc || action == AllocatorAction::kOom;
-      if (!is_request || requests_.pool_of_entry[request] != 0) continue;
-      if (!only_retries_release && waiting[request] > 0) continue;
-      std::size_t start = i;
-      while (start > 0 && is_of_request(start - 1)) --start;
-      if (start > 0 && requests_.slot_of_entry[start] == requests_.slot_of_entry[start - 1]) ++start;  // a plain free
-      for (std::size_t each = start; each <= request; ++each) {
-        requests_.retry_of_entry[each] = static_cast<std::uint32_t>(request);
+      if (is_of_request(i)) {
+        has_released = has_released || (requests_.is_own_release[i] && (only_retries_release || is_of_retry_alone(i)));
+        continue;
       }
+      const bool is_retry =
+          action_at(i) == AllocatorAction::kOom ||
+          (action_at(i) == AllocatorAction::kAlloc && has_released && (only_retries_release || waiting[i] == 0));
+      if (is_retry && requests_.pool_of_entry[i] == 0) mark_retry(i);
+      has_released = false;
+    }
+  }
+
+  // What stands before a request and may have been done for it.
+  [[nodiscard]] bool is_of_request(std::size_t i) const {
+    return is_release(action_at(i)) || is_growth(action_at(i)) || action_at(i) == AllocatorAction::kFreeCompleted;
+  }
+
+  void mark_retry(std::size_t request) {
+    std::size_t start = request;
+    while (start > 0 && is_of_request(start - 1)) --start;
+    const bool is_plain_free = start < request && is_completed_at_once(start);
+    for (std::size_t i = start + (is_plain_free ? 1 : 0); i <= request; ++i) {
+      requests_.retry_of_entry[i] = static_cast<std::uint32_t>(request);
     }
   }
 
@@ -358,10 +378,19 @@ class RequestsBuilder {
     return requests_.pool_of_entry[end_of_run(i)] != requests_.pool_of_entry[i];
   }
 
+  // Its request is the entry before, and not just the last before a retry, whose stack it would have.
+  [[nodiscard]] bool is_completed_at_once(std::size_t i) const {
+    if (i == 0 || action_at(i) != AllocatorAction::kFreeCompleted || !requests_.slot_of_entry[i].has_value())
+      return false;
+    return action_at(i - 1) == AllocatorAction::kFreeRequested &&
+           requests_.slot_of_entry[i] == requests_.slot_of_entry[i - 1] &&
+           entries_.stack[entry_at(i)] == entries_.stack[entry_at(i - 1)];
+  }
+
   // Completed by the very next entry: one step.
   void request_free(SlotId slot, std::size_t i, std::vector<Life>& life) {
-    const bool at_once = i + 1 < range_.size() && action_at(i + 1) == AllocatorAction::kFreeCompleted &&
-                         requests_.slot_of_entry[i + 1] == slot;
+    const bool at_once = i + 1 < range_.size() && is_completed_at_once(i + 1) &&
+                         requests_.retry_of_entry[i + 1] == AllocatorRequests::kNoRetry;
     life[slot.value] = at_once ? Life::kGone : Life::kFreeRequested;
     add_step(at_once ? Kind::kFree : Kind::kRequestFree, slot.value, i);
   }
@@ -380,6 +409,7 @@ class RequestsBuilder {
   const SnapshotEntries& entries_;
   IdRange<SnapshotEntryId> range_;
   IdRange<SnapshotSegmentId> segments_;
+  AllocatorConfig config_;
   AllocatorRequests requests_;
   tsl::robin_map<std::uint64_t, Known, MixedHash> known_;
   std::vector<SlotId> older_;

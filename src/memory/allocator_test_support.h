@@ -40,7 +40,8 @@ inline Program make_program(std::uint32_t seed, const ProgramShape& shape) {
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < 12; ++i) {
     constexpr std::int64_t kScales[] = {700, 40'000, 600'000, 3'000'000, 9'000'000, 30'000'000, 140'000'000};
-    sizes.push_back(1 + static_cast<std::int64_t>(random()) % (2 * kScales[below(std::size(kScales))]));
+    const std::int64_t scale = kScales[below(std::size(kScales))];  // one draw a line: their order is the program's
+    sizes.push_back(1 + static_cast<std::int64_t>(random()) % (2 * scale));
   }
   Program program;
   std::vector<ProgramStep> live;
