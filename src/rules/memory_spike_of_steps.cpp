@@ -24,7 +24,7 @@ struct Spike {
   std::int64_t peak_bytes = 0, ordinary_bytes = 0, highest_other_bytes = 0;
 };
 
-std::optional<Spike> find_spike(const DeviceMemory& memory) {
+std::optional<Spike> find_spike(const DeviceMemoryLevels& memory) {
   std::vector<std::int64_t> peaks;
   Spike spike;
   for (std::size_t step = 0; step < memory.allocated_peak_by_step_bytes.size(); ++step) {
@@ -50,7 +50,7 @@ std::optional<Spike> find_spike(const DeviceMemory& memory) {
 
 std::optional<Finding> find_memory_spike_of_steps(const RuleInput& input) {
   std::optional<Spike> worst;
-  for (const DeviceMemory& memory : input.facts.memory.devices) {
+  for (const DeviceMemoryLevels& memory : input.facts.memory.devices) {
     const auto spike = find_spike(memory);
     if (spike && (!worst || spike->peak_bytes > worst->peak_bytes)) worst = spike;
   }

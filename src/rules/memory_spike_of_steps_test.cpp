@@ -11,7 +11,7 @@ constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 std::optional<Finding> find(std::vector<std::optional<std::int64_t>> peaks) {
   MadeRun run(std::vector<DurationNs>(peaks.size(), 10 * MadeRun::kMs));
-  DeviceMemory memory;
+  DeviceMemoryLevels memory;
   memory.allocated_peak_by_step_bytes = std::move(peaks);
   run.facts.memory.devices.push_back(memory);
   return find_memory_spike_of_steps(run.input());
