@@ -141,6 +141,18 @@ TEST(HostileSnapshots, EveryOpcodeThatNamesCodeIsRefused) {
   }
 }
 
+TEST(HostileSnapshots, CodeInTheFirstOpcodeIsNamed) {
+  for (const std::string bytes :
+       {"cos\nsystem\n(S'true'\ntR.", "(cos\nsystem\nS'true'\no.", "(S'true'\nios\nsystem\n."}) {
+    const auto snapshot = read_snapshot_bytes(bytes);
+    ASSERT_FALSE(snapshot) << bytes;
+    EXPECT_NE(snapshot.error().message.find("asks for os.system"), std::string::npos) << snapshot.error().message;
+  }
+  const auto text = read_snapshot_bytes("carefully written text\nof two lines\n");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, ErrorCode::kUnknownFormat);
+}
+
 TEST(HostileSnapshots, NoByteIsReadBehindTheEnd) {
   // Every opcode, at the very end of the input, with every shorter operand.
   for (int op = 0; op < 256; ++op) {

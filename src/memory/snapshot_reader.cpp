@@ -34,6 +34,21 @@ bool is_pickle(std::string_view prefix) {
   return prefix.starts_with(']') || prefix.starts_with('}') || prefix.starts_with("(l") || prefix.starts_with("(d");
 }
 
+// Pickles that no snapshot begins like, but that are to be refused by what they ask for: a mark, or GLOBAL with the two
+// lines behind it that name a thing.
+bool is_other_pickle(std::string_view prefix) {
+  if (prefix.starts_with('(')) return true;
+  if (!prefix.starts_with('c')) return false;
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const std::size_t first = prefix.find('\n');
+  const std::size_t second = first == std::string_view::npos ? first : prefix.find('\n', first + 1);
+  if (second == std::string_view::npos) return false;
+  return std::ranges::all_of(prefix.substr(0, first), is_name) &&
+         std::ranges::all_of(prefix.substr(first + 1, second - first - 1), is_name);
+}
+
 // Does JSON text begin with a key that only snapshots begin with?
 bool has_snapshot_key(std::string_view text) {
   const std::size_t begin = text.find('"');
@@ -80,7 +95,7 @@ Result<MemorySnapshot> read_snapshot(const std::string& source, const ReadBytes&
   if (is_json(window.text())) {
     snapshot.info.format = "json";
     top = read_json(window, tree, snapshot.notes);
-  } else if (is_pickle(window.text())) {
+  } else if (is_pickle(window.text()) || is_other_pickle(window.text())) {
     snapshot.info.format = "pickle";
     PickleMachine machine(window, tree, snapshot.notes);
     top = machine.run();
