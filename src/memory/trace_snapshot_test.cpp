@@ -186,7 +186,10 @@ TEST_F(TraceSnapshot, AnyNumbersAreSurvived) {
   const std::int64_t numbers[] = {kLeast, kLeast + 1, -1, 0, 1, kMost - 1, kMost};
   TimeNs time = 0;
   for (const std::int64_t bytes : numbers) {
-    for (const std::int64_t total : numbers) memory(++time, total, bytes, total, bytes, static_cast<int>(time % 300));
+    for (const std::int64_t total : numbers) {
+      ++time;
+      memory(time, total, bytes, total, bytes, static_cast<int>(time % 300));
+    }
   }
   for (int i = 0; i < 1000; ++i) memory(++time, i, numbers[i % 7], {}, {}, i);
   const auto snapshot = make();
