@@ -65,7 +65,8 @@ def kept(snapshot):
             row = {k: v for k, v in row.items() if (k, v) not in (("compile_context", "N/A"), ("user_metadata", ""), ("category", "unknown"))}
             rows.append((row, tuple(entry.get("pool_id", ())), frames_of(entry.get("frames")), frames_of(entry.get("forward_frames"))))
         traces.append(rows)
-    return segments, traces, snapshot.get("external_annotations", []), snapshot.get("allocator_settings")
+    marks = sorted(snapshot.get("external_annotations", []), key=lambda mark: mark["time_us"])  # the columns hold them so
+    return segments, traces, marks, snapshot.get("allocator_settings")
 
 
 class SnapshotWriter(unittest.TestCase):
