@@ -23,7 +23,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
-    {"convert", "a trace or capture as another file: Chrome trace JSON, or a capture", run_convert},
+    {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},
 }};
