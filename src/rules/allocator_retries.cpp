@@ -5,7 +5,8 @@
 // program's own empty_cache(); the stack of the entry tells the last apart.
 // Threshold: as in allocator-thrash, 2 calls of the device a step in over half of the steps from the third on; the
 // first two grow the cache in every program. Below it one retry is a note: it says that the device was full.
-// False alarm: steps of ever new sizes grow the cache for longer than two steps; without frees it is silent.
+// False alarm: steps of ever new sizes grow the cache for longer than two steps; without frees it is silent. Silent too
+// where nothing is cached (calls of CUDA in a capture).
 #include <algorithm>
 
 #include "rules/memory_rules.h"
@@ -87,9 +88,17 @@ Steady count_steady(const MemorySteps& steps, const DeviceCalls& calls) {
   return steady;
 }
 
+// Calls of CUDA in a program without a caching allocator: all that is held is allocated, and each free gives back.
+bool caches_nothing(const MemoryRuleInput& input) {
+  const LevelFacts& reserved = input.level(MemoryLevelKind::kReserved);
+  const LevelFacts& allocated = input.level(MemoryLevelKind::kAllocated);
+  return reserved.peak_bytes <= allocated.peak_bytes && reserved.end_bytes <= allocated.end_bytes;
+}
+
 }  // namespace
 
 std::optional<MemoryFinding> find_allocator_retries(const MemoryRuleInput& input) {
+  if (caches_nothing(input)) return std::nullopt;
   const DeviceCalls calls = count_calls(input);
   const Steady steady = count_steady(input.facts.steps[input.device], calls);
   const bool in_every_step = steady.steps > 0 && steady.busy * 2 > steady.steps;

@@ -72,6 +72,19 @@ class Traces(unittest.TestCase):
         self.assertEqual(done.status, COMPLETE, done.err)
         self.assertIn("Withheld: a trace tells neither streams nor pools", done.out)
 
+    def test_a_capture_of_a_program_without_pytorch(self):
+        """tests/data/capture/cuda_memory_v1_1.stepscope: 512 MiB that stay, and 100 MiB in each of four steps, 900 MiB in one."""
+        path = "capture/cuda_memory_v1_1.stepscope"
+        found = document(path)
+        device = found["devices"][0]
+        self.assertEqual([level(device, "allocated")[key] for key in ("start_bytes", "peak_bytes", "end_bytes")], [0, 1412, 512])
+        self.assertEqual([(row["line"], row["bytes"] // MIB) for row in device["live_at_peak"]], [("main.py:30 solve", 900), ("main.py:12 make_grid", 512)])
+        self.assertEqual([row["peak_bytes"] // MIB for row in device["steps"]["rows"]], [612, 612, 1412, 612])
+        self.assertEqual(ids(found), ["memory-spike"], "calls of CUDA are no retries of an allocator")
+        self.assertTrue(device["history"]["whole_life"])
+        report = run("report", path)
+        self.assertIn("process 1,012 MiB, allocator 512 MiB, rest 500 MiB", report.out)
+
     def test_it_is_not_written_as_a_snapshot(self):
         with tempfile.TemporaryDirectory() as folder:
             done = memory("h200/sync.pt.trace.json.gz", "-o", pathlib.Path(folder) / "out.pickle")
