@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "memory/trace_snapshot.h"
 #include "report/memory_text.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -370,7 +371,7 @@ void add_memory_commands(const MemoryReport& report, bool all, Page& page) {
   if (!device->has_history || (!all && !report.is_live_asked)) return;
   if (!device->ooms.empty() && !report.is_live_asked) {
     add("--at oom", "what was held when it failed");
-  } else {
+  } else if (report.info.format != kTraceSnapshotFormat) {  // a trace tells too little to replay
     add("--what-if", "what other allocator settings would reserve");
   }
 }
