@@ -3,7 +3,7 @@
 #   make demo     set-up, release build, then the main job on a real trace
 #   make test     set-up, release build, every test and check
 #   make check    layers, formatting (part of `make test`)
-#   make tidy     clang-tidy, all findings are errors
+#   make tidy     clang-tidy, all findings are errors; SINCE=COMMIT: only sources that changed since then
 #   make sanitize the tests under asan+ubsan, then under tsan
 #   make bench    the benchmarks (see docs/performance.md)
 #   make clean    removes build/
@@ -60,7 +60,7 @@ check: setup
 	@tools/check_format.sh
 
 tidy: build
-	@tools/tidy.sh build/release $(JOBS)
+	@tools/tidy.sh build/release $(JOBS) $(SINCE)
 
 # tsan leaves out the sweep over every prefix of a file (one thread, minutes) and the tests of the whole program.
 TSAN_LEAVES_OUT = EveryPrefix|cli\.|readers\.

@@ -77,15 +77,10 @@ void* listen_forever(void* argument) noexcept {
       pollfd event{listener.socket, POLLIN, 0};
       const int ready = ::poll(&event, 1, waits ? kWaitingMs : -1);
       if (listener.is_over || !is_ours(listener)) break;
-      if (ready > 0 && (event.revents & POLLIN) != 0) {
-        serve(listener);
-      } else if (ready > 0) {
-        break;  // shut down
-      } else if (ready == 0) {
-        listener.setup.do_waiting();
-      } else if (errno != EINTR) {
-        break;
-      }
+      const bool is_shut_down = ready > 0 && (event.revents & POLLIN) == 0;
+      if (is_shut_down || (ready < 0 && errno != EINTR)) break;
+      if (ready > 0) serve(listener);
+      if (ready == 0) listener.setup.do_waiting();
     }
   } catch (...) {
     // Out of memory: no further request is taken.

@@ -89,7 +89,7 @@ TorchCallback probe_callback() {
 // Registers callbacks for the life of the object, with record functions enabled on this thread.
 class Registered {
  public:
-  Registered(const TorchLibrary& torch, std::vector<TorchCallback> callbacks) : torch_(torch) {
+  Registered(const TorchLibrary& torch, const std::vector<TorchCallback>& callbacks) : torch_(torch) {
     was_enabled_ = torch.is_enabled();
     if (!was_enabled_) torch.enable(true);
     for (const TorchCallback& callback : callbacks) handles_.push_back(torch.add(callback));
@@ -144,7 +144,7 @@ std::string prove_names(const TorchLibrary& torch, TorchLayout& layout) {
   std::vector<TorchCallback> callbacks = {probe_callback<TorchScope::kFunction>(),
                                           probe_callback<TorchScope::kBackward>(), probe_callback<TorchScope::kUser>()};
   for (TorchCallback& callback : callbacks) callback.needs_ids = true;
-  const Registered registered(torch, std::move(callbacks));
+  const Registered registered(torch, callbacks);
   for (std::size_t i = 0; i < kScopes.size(); ++i) {
     alignas(64) std::array<Word, kRecordWords> buffer{};
     Seen now;

@@ -135,7 +135,7 @@ class Control {
 
 DeviceSource* ProfilingSession::State::find_device(bool by_default) {
   if (DeviceSource* const registered = registered_device_source()) return registered;
-  agent = make_agent_source(!by_default, [this](std::string sentence) { problems.warn(std::move(sentence)); });
+  agent = make_agent_source(!by_default, [this](const std::string& sentence) { problems.warn(sentence); });
   return agent.get();
 }
 
