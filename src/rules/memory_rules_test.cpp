@@ -105,17 +105,20 @@ TEST(MemoryRules, AFailureComesFirstAndNamesWhatServes) {
   EXPECT_EQ(findings[1].saving_bytes, 1100 * kMiB);
 }
 
-TEST(MemoryRules, ARetryOfTheAllocatorIsANoteAndEmptyCacheIsNone) {
+TEST(MemoryRules, ARetryIsANoteWhereSomethingIsCached) {
   const std::vector<AllocatorAction> actions = {AllocatorAction::kSegmentAlloc, AllocatorAction::kAlloc,
                                                 AllocatorAction::kSegmentFree, AllocatorAction::kSegmentAlloc,
                                                 AllocatorAction::kAlloc};
   Made made(actions);
+  EXPECT_FALSE(find_allocator_retries(made.input()));  // reserved never above allocated: nothing is cached
+  made.set_peak(MemoryLevelKind::kReserved, 40 * kMiB);
   const auto note = find_allocator_retries(made.input());
   ASSERT_TRUE(note);
   EXPECT_EQ(note->severity, Severity::kNote);
   EXPECT_EQ(note->evidence.front().event, 3U);
   // Something between the two: no retry.
   Made apart({AllocatorAction::kSegmentFree, AllocatorAction::kFreeRequested, AllocatorAction::kSegmentAlloc});
+  apart.set_peak(MemoryLevelKind::kReserved, 40 * kMiB);
   EXPECT_FALSE(find_allocator_retries(apart.input()));
 }
 
