@@ -17,9 +17,9 @@ namespace stepscope {
 
 struct AgentOptions {
   std::string directory = ".";  // capture files: HOST_PID[_rankR].STARTNS.stepscope
-  std::string schedule;         // text form of Schedule; empty: record everything
+  std::string schedule{};       // text form of Schedule; empty: record everything
   std::uint64_t every = 0;      // N: 3 active steps in each N; 0: not asked
-  std::string step_name;        // span that marks a step; empty: ProfilerStep, then optimizer steps, then repetition
+  std::string step_name{};      // span that marks a step; empty: ProfilerStep, then optimizer steps, then repetition
   bool shapes = false;
   bool stacks = true;
   bool graphs = false;
@@ -30,7 +30,7 @@ struct AgentOptions {
   std::uint64_t toggle_signal = 0;  // number of the signal that opens and closes windows; 0: none
   std::uint64_t max_memory_bytes = std::uint64_t{256} << 20;
   std::uint64_t max_file_bytes = std::uint64_t{8} << 30;
-  std::string control_socket;  // path; empty: none
+  std::string control_socket{};  // path; empty: none
 };
 
 inline constexpr const char* kAgentOptionsVariable = "STEPSCOPE_AGENT_OPTIONS";
