@@ -7,13 +7,19 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "cli/gathering.h"
+#include "cli/reading.h"
 #include "cli/units.h"
+#include "import/bytes/byte_source.h"
+#include "memory/snapshot_reader.h"
 #include "report/html/html_page.h"
+#include "report/html/memory_data.h"
 #include "report/numbers.h"
+#include "report/text.h"
 
 extern char** environ;
 
@@ -25,7 +31,8 @@ constexpr const char* kExamples =
     "  stepscope view trace.pt.trace.json.gz            writes trace.html\n"
     "  stepscope view trace.json.gz -o report.html --open\n"
     "  stepscope view rank*.json.gz -o run.html         one row a rank, on one clock\n"
-    "  stepscope view run.stepscope -o - > run.html\n\n"
+    "  stepscope view run.stepscope -o - > run.html\n"
+    "  stepscope view snapshot.pickle                   memory: _dump_snapshot's file\n\n"
     "The page is one file and loads nothing: mail it, or keep it with the results.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable or not written,\n"
     "             4 something was lost, or no verdict is possible; the page says so.\n";
@@ -37,7 +44,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.gather.files, "traces (.json, .json.gz), captures; - is standard input")
+  app.add_option("FILE", request.gather.files, "traces (.json, .json.gz), captures, or one snapshot")
       ->required()
       ->type_name("");
   app.add_option("-o,--output", request.output, "page to write (FILE.html here); - is standard output")
@@ -53,7 +60,7 @@ void add_options(CLI::App& app, Request& request) {
 // "runs/loader.pt.trace.json.gz" -> "loader.html"
 std::string page_name(const std::string& file) {
   std::string name = file == "-" ? "report" : std::filesystem::path(file).filename().string();
-  for (const std::string_view suffix : {".gz", ".json", ".stepscope", ".trace", ".pt"}) {
+  for (const std::string_view suffix : {".gz", ".json", ".pickle", ".stepscope", ".trace", ".pt"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
   return name + ".html";
@@ -96,6 +103,41 @@ int write_page(const std::string& html, const Request& request, int exit_code, C
   return exit_code;
 }
 
+// Enough to tell a snapshot from a trace.
+constexpr std::size_t kPrefixBytes = 4096;
+
+bool is_snapshot(const std::string& path) {
+  if (path == "-") return false;
+  const auto opened = open_bytes(path, false);
+  if (!opened) return false;
+  std::string prefix(kPrefixBytes, '\0');
+  const auto got = read_fully(**opened, prefix.data(), prefix.size());
+  if (!got) return false;
+  prefix.resize(*got);
+  return looks_like_snapshot(prefix);
+}
+
+int view_snapshot(const Request& request, Console& console) {
+  const auto snapshot = read_snapshot_file(request.gather.files.front());
+  if (!snapshot) {
+    console.complain(snapshot.error());
+    return kExitUnusable;
+  }
+  MemoryFacts facts = compute_memory_facts(*snapshot, {request.gather.trace.steps_name});
+  if (const std::string unused = apply_map_beside(request.gather.files.front(), *snapshot, facts); !unused.empty()) {
+    console.complain(clean_text(unused) + "; categories are inferred");
+  }
+  MemoryReportOptions options;
+  options.device_number = request.gather.trace.device;
+  const auto report = build_memory_report(*snapshot, facts, options);
+  if (!report) {
+    console.complain(report.error());
+    return report.error().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitUnusable;
+  }
+  const std::string html = write_html(*report, build_memory_page_data(*snapshot, facts));
+  return write_page(html, request, exit_code_of(report->status), console);
+}
+
 }  // namespace
 
 int run_view(const Arguments& arguments, Console& console) {
@@ -106,6 +148,11 @@ int run_view(const Arguments& arguments, Console& console) {
   if (request.output.empty()) request.output = page_name(request.gather.files.front());
   if (is_input(request.output, request.gather.files)) {
     console.complain(fmt::format("{}: is a file to be read; name another", request.output));
+    return kExitUsage;
+  }
+  if (std::any_of(request.gather.files.begin(), request.gather.files.end(), is_snapshot)) {
+    if (request.gather.files.size() == 1) return view_snapshot(request, console);
+    console.complain("a memory snapshot makes a page of its own: give one file");
     return kExitUsage;
   }
   request.gather.report.page = true;

@@ -1,6 +1,8 @@
 // The report is put together section by section; each takes what it needs and leaves the ids behind.
 #include <algorithm>
 
+#include "memory/trace_snapshot.h"
+#include "report/html/memory_data.h"
 #include "report/html/page_data.h"
 #include "report/report.h"
 #include "report/synchronizations.h"
@@ -145,6 +147,17 @@ std::optional<Estimate> Report::unprofiled_step() const {
 
 std::int64_t Report::step_divisor() const { return is_per_step() ? static_cast<std::int64_t>(steps.steps.size()) : 1; }
 
+namespace {
+
+void add_page_data(const Trace& trace, const Facts& facts, const ReportOptions& options, Report& report) {
+  report.page_data = build_page_data(trace, facts, {options.asked.whole_file_window});
+  if (trace.memory_events.empty()) return;
+  const auto snapshot = snapshot_from_trace(trace);
+  if (snapshot) report.memory_page_data = build_memory_page_data(*snapshot, compute_memory_facts(*snapshot));
+}
+
+}  // namespace
+
 Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding> findings, const std::string& verdict,
                     const ReportOptions& options) {
   Report report;
@@ -170,7 +183,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   const bool wants_tables = options.top_count > 0 && (report.has_headline() || options.tables_when_withheld);
   if (wants_tables) report.tables = build_tables(trace, facts, options.asked.whole_file_window, options.top_count);
   add_excerpts(trace, facts, options, report);
-  if (options.page) report.page_data = build_page_data(trace, facts, {options.asked.whole_file_window});
+  if (options.page) add_page_data(trace, facts, options, report);
   return report;
 }
 

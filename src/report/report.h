@@ -117,6 +117,7 @@ struct Report {
   std::optional<std::size_t> shown_finding;  // --finding N: index into findings
   std::optional<TimeNs> first_event_ns;      // where viewers begin to count; only with shown_finding
   std::string page_data;                     // packed columns for the HTML page; empty unless asked for
+  std::string memory_page_data;              // likewise, of the trace's allocations; empty where it has none
   std::vector<Excerpt> excerpts;             // for the evidence of shown_finding that has a place, same order
 
   [[nodiscard]] const DeviceReport* main_device() const;

@@ -33,10 +33,17 @@ export function makePage(name, ...files) {
   return path;
 }
 
+// Chromium's sandbox needs user namespaces, which containers often lack, and refuses root. What is opened here is ours.
+async function launch() {
+  const executablePath = process.env.STEPSCOPE_CHROMIUM ?? "/usr/bin/chromium";
+  const open = { executablePath, args: ["--no-sandbox"] };
+  if (process.getuid() === 0) return chromium.launch(open);
+  return chromium.launch({ executablePath }).catch(() => chromium.launch(open));
+}
+
 let browser = null;
 export async function openBrowser() {
-  const executablePath = process.env.STEPSCOPE_CHROMIUM ?? "/usr/bin/chromium";
-  browser ??= await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  browser ??= await launch();
   return browser;
 }
 export async function closeBrowser() {

@@ -156,6 +156,45 @@ test("a finding leads to its evidence", async () => {
   await close();
 });
 
+test("memory shows the peak of the report, and what was held", async () => {
+  const file = data("h200/memspike.pt.trace.json.gz");
+  const report = JSON.parse(run("report", file, "--json"));
+  const { page, wrong, close } = await openPage(makePage("memory", file));
+  await openTab(page, "Memory");
+  const canvas = page.locator(".memory canvas");
+  await canvas.waitFor();
+  const gib = report.memory.devices[0].allocated_peak.bytes / 2 ** 30;
+  const sentence = await page.locator(".verdict .sentence").innerText();
+  const shown = Number(/^At the peak ([\d.]+) GiB/.exec(sentence)[1]);
+  assert.ok(Math.abs(shown - gib) <= gib * 0.005, `${sentence} is ${gib}`);
+  assert.ok((await page.locator("table.held").nth(1).locator("tbody tr").count()) > 3);
+  await canvas.click({ position: { x: 300, y: 400 } });
+  await page.getByText(/Held at event/).waitFor();
+  await page.getByLabel("time", { exact: true }).check();
+  await canvas.focus();
+  for (const key of ["w", "d", "s", "a", "0", "ArrowRight", "ArrowLeft"]) await page.keyboard.press(key);
+  await page.getByRole("button", { name: "Peak" }).click();
+  await page.getByText(/Held at the peak/).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a snapshot makes a page of its memory", async () => {
+  const file = data("memory/C10_oom_fragmented.pickle");
+  const report = JSON.parse(run("memory", file, "--json"));
+  const { page, wrong, close } = await openPage(makePage("snapshot", file));
+  await page.locator(".memory canvas").waitFor();
+  assert.deepEqual(await page.getByRole("tab").allInnerTexts(), ["Memory"]);
+  assert.match(await page.locator(".verdict .sentence").innerText(), /^At the peak .* A request of .* failed\.$/);
+  await page.getByRole("button", { name: "Out of memory" }).click();
+  await page.getByRole("heading", { name: /^Held at/ }).waitFor();
+  assert.equal(await page.locator(".segment-row").count(), report.devices.find((d) => d.is_main).segments);
+  assert.deepEqual(await page.locator("article.finding h3").allInnerTexts(), report.findings.map((f) => f.title));
+  await page.locator(".memory canvas").click({ position: { x: 400, y: 400 } });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("two ranks stand on one clock", async () => {
   const files = [0, 1].map((rank) => data(`h200/straggler_rank${rank}.pt.trace.json.gz`));
   const report = JSON.parse(run("report", ...files, "--json"));

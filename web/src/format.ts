@@ -26,7 +26,8 @@ export function durationRange(low: number, high: number): string {
   const [size, unit] = kUnits.find(([s]) => Math.abs(high) >= s) ?? [1, "ns"];
   const spread = Math.abs(high - low) / size;
   const decimals = Math.min(3, Math.max(0, spread > 0 ? Math.ceil(-Math.log10(spread)) + 1 : 1));
-  return `${(low / size).toFixed(decimals)} to ${(high / size).toFixed(decimals)} ${unit}`;
+  const [from, to] = [(low / size).toFixed(decimals), (high / size).toFixed(decimals)];
+  return from === to ? `${to} ${unit}` : `${from} to ${to} ${unit}`;
 }
 
 export function count(value: number): string {

@@ -11,7 +11,7 @@ async function open(root: HTMLElement): Promise<void> {
   if (packed === "") throw new Error("This page holds no recording: it is the empty template.");
   const page = readDocument(JSON.parse(new TextDecoder().decode(await inflate(base64Bytes(packed)))));
   root.textContent = "";
-  render(<App page={page} recordings={new Recordings(page.reports.length)} />, root);
+  render(<App page={page} recordings={new Recordings(page.memory ? 1 : page.reports.length)} />, root);
 }
 
 const root = document.getElementById("app");

@@ -3,6 +3,7 @@ import { textOn } from "../src/colours";
 import { Container } from "../src/data/container";
 import { Model } from "../src/data/model";
 import * as format from "../src/format";
+import { endOfPixel } from "../src/timeline/draw";
 import { gallop, hostLanes, LevelIndex, lowerBound, range, rowAt } from "../src/timeline/lanes";
 import { tickStep, ticks, View } from "../src/timeline/scale";
 import { TrackSource } from "../src/timeline/tracks";
@@ -38,6 +39,12 @@ describe("view", () => {
     expect(tickStep(0.2)).toBe(1);
     expect(ticks(0, 3e6, 1e6).map((t) => t.text)).toEqual(["0 ms", "1 ms", "2 ms", "3 ms"]);
     expect(ticks(-5e5, 1, 1e6)[0].text).toBe("0 ms");
+    expect(ticks(1_034_400_000, 1_035_600_000, 5e5).map((t) => t.text)).toEqual([
+      "1,034.5 ms",
+      "1,035.0 ms",
+      "1,035.5 ms",
+    ]);
+    expect(ticks(0, 900, 300)[1].text).toBe("500 ns");
   });
 });
 
@@ -52,6 +59,12 @@ describe("lanes", () => {
     expect(rowAt(order, start, end, 12, 0)).toBe(1);
     expect(rowAt(order, start, end, 17, 0)).toBe(-1);
     expect(rowAt(order, start, end, 17, 2.5)).toBe(1);
+  });
+  it("show a long row that begins in the pixel of a short one", () => {
+    const from = Float64Array.from([0, 2, 500]);
+    const to = Float64Array.from([1, 400, 501]);
+    expect(endOfPixel(range(0, 3), from, to, 10, 0)).toBe(1);
+    expect(endOfPixel(range(0, 3), from, Float64Array.from([1, 3, 501]), 10, 0)).toBe(2);
   });
   it("put spans above operators, and calls inside their operator", () => {
     const m = model();

@@ -42,29 +42,41 @@ std::string block(const std::string& id, const std::string& data) {
   return fmt::format("<script type=\"application/octet-stream\" id=\"{}\">{}</script>\n", id, data);
 }
 
-std::string fill_template(const std::string& document, const std::vector<const Report*>& reports) {
+std::string fill_template(const std::string& blocks) {
+  constexpr std::string_view kMark = "<!--stepscope-data-->";
+  const std::string_view page = page_template();
+  const std::size_t at = page.find(kMark);
+  if (at == std::string_view::npos) return "";  // a broken build: page_data_test says so
+  return std::string(page.substr(0, at)) + blocks + std::string(page.substr(at + kMark.size()));
+}
+
+std::string write_page(const std::string& document, const std::vector<const Report*>& reports) {
   Json json = Json::parse(document, nullptr, false);
   drop_tables(json);
   shorten_texts(json);
   std::string blocks = block("stepscope-document", pack_for_page(json.dump()));
   for (std::size_t i = 0; i < reports.size(); ++i) {
     blocks += block(fmt::format("stepscope-recording-{}", i), reports[i]->page_data);
+    const std::string& memory = reports[i]->memory_page_data;
+    if (!memory.empty()) blocks += block(fmt::format("stepscope-memory-{}", i), memory);
   }
-  constexpr std::string_view kMark = "<!--stepscope-data-->";
-  const std::string_view page = page_template();
-  const std::size_t at = page.find(kMark);
-  if (at == std::string_view::npos) return "";  // a broken build: page_test says so
-  return std::string(page.substr(0, at)) + blocks + std::string(page.substr(at + kMark.size()));
+  return fill_template(blocks);
 }
 
 }  // namespace
 
-std::string write_html(const Report& report) { return fill_template(write_json(report), {&report}); }
+std::string write_html(const Report& report) { return write_page(write_json(report), {&report}); }
 
 std::string write_html(const RankReports& ranks) {
   std::vector<const Report*> reports;
   for (const Report& report : ranks.reports) reports.push_back(&report);
-  return fill_template(write_json(ranks), reports);
+  return write_page(write_json(ranks), reports);
+}
+
+std::string write_html(const MemoryReport& report, const std::string& data) {
+  Json document = Json::parse(write_memory_json(report), nullptr, false);
+  shorten_texts(document);
+  return fill_template(block("stepscope-document", pack_for_page(document.dump())) + block("stepscope-memory-0", data));
 }
 
 Status write_html_file(const std::string& path, const std::string& html) {

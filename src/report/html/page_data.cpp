@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/html/page_container.h"
 #include "report/html/page_tables.h"
 
 namespace stepscope {
@@ -18,7 +19,7 @@ Json words(std::size_t count, Name name) {
 }
 
 Json directory_head(const PageInput& input) {
-  Json head = {{"format", "stepscope-page"}, {"version", kPageFormatVersion}};
+  Json head;
   // Times since 1970 have 19 digits, which a script's numbers do not: as text.
   head["origin_ns"] = std::to_string(input.rows.origin_ns);
   head["base_ns"] = std::to_string(input.trace.info.base_ns);
@@ -32,27 +33,6 @@ Json directory_head(const PageInput& input) {
   head["window"] = {input.since_origin(window.start_ns), input.since_origin(window.end_ns)};
   head["main_device"] = input.facts.busy.empty() ? Json(nullptr) : Json(input.facts.main_busy()->device.value);
   return head;
-}
-
-std::string write_container(Json directory, const std::vector<PageTable>& tables) {
-  std::size_t offset = 0;
-  for (const PageTable& table : tables) {
-    Json columns = Json::object();
-    for (const auto& column : table.columns()) {
-      columns[column.name] = {column.encoding, offset, column.bytes.size()};
-      offset += column.bytes.size();
-    }
-    directory["tables"][table.name()] = {{"rows", table.row_count()}, {"columns", std::move(columns)}};
-  }
-  const std::string text = directory.dump();
-  std::string bytes;
-  bytes.reserve(4 + text.size() + offset);
-  for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(text.size() >> shift & 255);
-  bytes += text;
-  for (const PageTable& table : tables) {
-    for (const auto& column : table.columns()) bytes += column.bytes;
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -70,7 +50,7 @@ std::string build_page_bytes(const Trace& trace, const Facts& facts, const PageO
   add_sample_tables(input, tables);
   add_sum_tables(input, tables);
   tables.push_back(strings.table());  // last: the others have asked for their texts by now
-  return write_container(directory_head(input), tables);
+  return write_page_container(directory_head(input), tables);
 }
 
 std::string build_page_data(const Trace& trace, const Facts& facts, const PageOptions& options) {

@@ -14,4 +14,11 @@ std::string page_text(std::string_view raw) {
   return clean_text(raw.substr(0, cut)) + "… (" + show_count(static_cast<std::int64_t>(raw.size())) + " bytes)";
 }
 
+std::uint32_t PageTexts::number(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto [at, is_new] = number_.try_emplace(page_text(text), static_cast<std::uint32_t>(texts_.size()));
+  if (is_new) texts_.push_back(at->first);
+  return at->second;
+}
+
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "report/html/page_columns.h"
@@ -42,6 +43,22 @@ class PageStrings {
  private:
   const Trace& trace_;
   std::vector<std::uint32_t> number_;  // by StringId::value; 0: not used yet
+  std::vector<std::string> texts_;
+};
+
+// The same for texts that no trace holds.
+class PageTexts {
+ public:
+  PageTexts() { texts_.emplace_back(); }
+  [[nodiscard]] std::uint32_t number(std::string_view text);
+  [[nodiscard]] PageTable table() const {
+    PageTable table("strings", texts_.size());
+    table.add_text("text", [&](std::size_t i) -> std::string_view { return texts_[i]; });
+    return table;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> number_;
   std::vector<std::string> texts_;
 };
 

@@ -137,17 +137,41 @@ export interface RanksDocument {
   ranks: Report[];
 }
 
+// The document of `stepscope memory --json`, as far as the page reads it.
+export interface MemoryFinding {
+  id: string;
+  severity: "fault" | "note" | "information";
+  title: string;
+  saving_bytes: number | null;
+  evidence: { text: string; event: number | null }[];
+  advice: string[];
+  gain: string | null;
+}
+export interface MemoryDocument {
+  status: string;
+  headline_withheld: string | null;
+  source: { path: string; format: string };
+  shown_device: number | null;
+  live: unknown;
+  findings: MemoryFinding[];
+  notes: Note[];
+}
+
 export interface PageDocument {
+  memory: MemoryDocument | null; // a snapshot's page: no report, and the memory is recording 0's
   joint: RanksDocument | null; // several recordings
   reports: Report[]; // those with columns, in the order of the page's recordings
   unusable: Report[];
 }
 
 export function readDocument(json: unknown): PageDocument {
+  if ("shown_device" in (json as object))
+    return { memory: json as MemoryDocument, joint: null, reports: [], unusable: [] };
   const document = json as Report & RanksDocument;
-  if (!Array.isArray(document.ranks)) return { joint: null, reports: [document], unusable: [] };
+  if (!Array.isArray(document.ranks)) return { memory: null, joint: null, reports: [document], unusable: [] };
   const usable = (report: Report) => report.error === undefined;
   return {
+    memory: null,
     joint: document,
     reports: document.ranks.filter(usable),
     unusable: document.ranks.filter((report) => !usable(report)),

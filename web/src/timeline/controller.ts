@@ -292,7 +292,11 @@ export class TimelineController {
     context.fillRect(from, 0, 1, this.height);
     context.fillRect(to - 1, 0, 1, this.height);
     context.font = "bold 11px system-ui, sans-serif";
-    context.fillText(duration(range.end - range.start), from + 4, kRuler / 2);
+    const text = duration(range.end - range.start);
+    context.fillStyle = this.drawer.paint.panel;
+    context.fillRect(from + 1, 2, context.measureText(text).width + 8, kRuler - 4);
+    context.fillStyle = edge;
+    context.fillText(text, from + 4, kRuler / 2);
   }
 
   private drawSelection(): void {

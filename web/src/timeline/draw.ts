@@ -2,7 +2,7 @@
 // skipped by a search, so a frame costs the pixels of the screen and not the events of the recording.
 import { causeColour, hatch, hostColour, kindColour, type Paint, paint, type Theme, textOn } from "../colours";
 import type { Model } from "../data/model";
-import { bytes, count, shorten } from "../format";
+import { bytes, count, shorten, words } from "../format";
 import { gallop, lowerBound } from "./lanes";
 import type { View } from "./scale";
 import type { Lane } from "./tracks";
@@ -33,43 +33,48 @@ export class LaneDrawer {
   }
 
   look(lane: Lane, row: number): Look {
-    const { model, theme } = this;
+    const { model } = this;
+    const solid = this.solid(lane, row);
     switch (lane.kind) {
-      case "gpu": {
-        const solid = kindColour(model.directory.kinds[model.gpu.kind[row]], theme);
+      case "gpu":
         return { fill: solid, solid, text: model.text(model.gpu.name[row]) };
-      }
-      case "host": {
-        const solid = hostColour(model.host.kind[row], model.host.name[row], theme);
+      case "host":
         return { fill: solid, solid, text: model.text(model.host.name[row]) };
-      }
-      case "gap": {
-        const cause = model.directory.causes[model.gaps.partCause[model.gaps.partBegin[row]]] ?? "unlinked";
-        const solid = causeColour(cause);
-        return {
-          fill: hatch(this.context, solid, theme),
-          solid: this.paint.idleBase,
-          text: cause.replaceAll("_", " "),
-        };
-      }
-      case "wait": {
-        const solid = model.waits.blocked[row]
-          ? causeColour("synchronization")
-          : theme === "light"
-            ? "#d9c8bb"
-            : "#5a4c42";
+      case "gap":
+        return { fill: this.fill(lane, row), solid: this.paint.idleBase, text: words(this.cause(row)) };
+      case "wait":
         return { fill: solid, solid, text: `${model.directory.wait_kinds[model.waits.kind[row]]} wait` };
-      }
-      case "gpu-span": {
-        const solid = theme === "light" ? "#dfe4ec" : "#39414d";
+      case "gpu-span":
         return { fill: solid, solid, text: model.text(model.gpuSpans.name[row]) };
-      }
-      default: {
-        const odd = row % 2 === 1;
-        const solid = theme === "light" ? (odd ? "#cfdcf0" : "#e3ebf7") : odd ? "#33455f" : "#293649";
+      default:
         return { fill: solid, solid, text: `step ${model.steps[row]?.number}` };
-      }
     }
+  }
+
+  // Asked for each pixel of each lane, so it makes no object.
+  private fill(lane: Lane, row: number): string | CanvasPattern {
+    return lane.kind === "gap" ? hatch(this.context, causeColour(this.cause(row)), this.theme) : this.solid(lane, row);
+  }
+  private solid(lane: Lane, row: number): string {
+    const { model, theme } = this;
+    const light = theme === "light";
+    switch (lane.kind) {
+      case "gpu":
+        return kindColour(model.directory.kinds[model.gpu.kind[row]], theme);
+      case "host":
+        return hostColour(model.host.kind[row], model.host.name[row], theme);
+      case "wait":
+        return model.waits.blocked[row] ? causeColour("synchronization") : light ? "#d9c8bb" : "#5a4c42";
+      case "gpu-span":
+        return light ? "#dfe4ec" : "#39414d";
+      default:
+        return row % 2 === 1 ? (light ? "#cfdcf0" : "#33455f") : light ? "#e3ebf7" : "#293649";
+    }
+  }
+  // Of the longest part.
+  private cause(gap: number): string {
+    const { gaps, directory } = this.model;
+    return directory.causes[gaps.partCause[gaps.partBegin[gap]]] ?? "unlinked";
   }
 
   private nameId(lane: Lane, row: number): number {
@@ -109,13 +114,13 @@ export class LaneDrawer {
       if (width < 1.5) {
         // A pixel: joined to the run before it where they touch in the same colour.
         const pixel = Math.max(0, Math.floor(x));
-        const next = gallop(order, start, view.start + (pixel + 1) * perPixel, i + 1);
+        const next = endOfPixel(order, start, end, view.start + (pixel + 1) * perPixel, i);
         // Idle time between kernels is everywhere and short: a pixel of it shows only where it is most of the pixel.
         if (lane.kind === "gap" && coverage(order, start, end, i, next) < perPixel / 2) {
           i = next;
           continue;
         }
-        const fill = faded ? this.paint.line : this.look(lane, row).fill;
+        const fill = faded ? this.paint.line : this.fill(lane, row);
         if (runFrom >= 0 && fill === runFill && pixel <= runTo) runTo = pixel + 1;
         else {
           flush();
@@ -139,7 +144,9 @@ export class LaneDrawer {
       context.fillRect(left, y, Math.max(right - left - 0.5, 1), height);
       context.globalAlpha = 1;
       if (lane.kind === "wait" && this.model.waits.hidden[row]) this.mark(left, y, height);
-      if (right - left > 26 && !faded) this.label(look, left, right, y, height, lane.kind === "gap");
+      // A gap's name stands on a plain box, which must leave some hatching to be seen.
+      if (right - left > (lane.kind === "gap" ? 70 : 26) && !faded)
+        this.label(look, left, right, y, height, lane.kind === "gap");
       i++;
     }
     flush();
@@ -201,6 +208,12 @@ export class LaneDrawer {
     context.fillText(`most ${most}`, view.width - 6, y + 2);
     context.textAlign = "left";
   }
+}
+
+// The first row behind `i` that does not lie in its pixel: one that begins in it may still be wide.
+export function endOfPixel(order: Uint32Array, start: Float64Array, end: Float64Array, to: number, i: number): number {
+  const next = gallop(order, start, to, i + 1);
+  return next - 1 > i && end[order[next - 1]] > to ? next - 1 : next;
 }
 
 // Summed lengths of the rows [from, to) of a lane, from at most 64 of them.

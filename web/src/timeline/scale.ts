@@ -55,12 +55,23 @@ export function tickStep(least: number): number {
   return power * 10;
 }
 
+const kUnits: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
 export function ticks(start: number, end: number, least: number): { at: number; text: string }[] {
   const step = tickStep(least);
-  const [size, unit] = step >= 1e9 ? [1e9, "s"] : step >= 1e6 ? [1e6, "ms"] : step >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  // The largest unit that needs no more than three decimals: 1,034.5 ms and not 1,034,500 µs.
+  const far = Math.max(Math.abs(start), Math.abs(end));
+  const [size, unit] = kUnits.find(([s]) => s <= Math.max(far, step) && step / s >= 0.0009) ?? [1, "ns"];
+  const decimals = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / size) - 1e-9)));
+  const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const out: { at: number; text: string }[] = [];
   for (let at = Math.ceil(start / step) * step; at <= end; at += step) {
-    out.push({ at, text: `${(Math.round(at / size) || 0).toLocaleString("en-US")} ${unit}` });
+    out.push({ at, text: `${((at || 0) / size).toLocaleString("en-US", format)} ${unit}` });
   }
   return out;
 }

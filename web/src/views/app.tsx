@@ -4,13 +4,14 @@ import type { Theme } from "../colours";
 import type { Recordings } from "../data/recordings";
 import { fileName, type PageDocument, type Range, type Report, reportLabel } from "../data/report";
 import { FlameView } from "./flame";
+import { MemoryView } from "./memory";
 import { Overview } from "./overview";
 import { RanksView } from "./ranks";
 import { TablesView } from "./tables";
 import { type Focus, TimelineView } from "./timeline";
 
 const kViews = ["overview", "timeline", "tables", "flame graph"] as const;
-type ViewName = (typeof kViews)[number] | "ranks";
+type ViewName = (typeof kViews)[number] | "ranks" | "memory";
 
 function startTheme(): Theme {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -19,11 +20,18 @@ function startTheme(): Theme {
 export function App({ page, recordings }: { page: PageDocument; recordings: Recordings }) {
   const [theme, setTheme] = useState<Theme>(startTheme);
   const [chosen, setChosen] = useState(0);
-  const [view, setView] = useState<ViewName>("overview");
+  const [view, setView] = useState<ViewName>(page.memory ? "memory" : "overview");
   const [focus, setFocus] = useState<Focus | null>(null);
   const report = page.reports[chosen];
-  const views: ViewName[] =
-    page.joint && page.reports.length > 1 ? ["overview", "ranks", ...kViews.slice(1)] : [...kViews];
+  const hasMemory = page.reports.some((_, i) => recordings.hasMemory(i));
+  const views: ViewName[] = page.memory
+    ? ["memory"]
+    : [
+        "overview",
+        ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
+        ...kViews.slice(1),
+        ...(hasMemory ? (["memory"] as const) : []),
+      ];
 
   useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme;
@@ -105,6 +113,12 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
           />
         )}
         {view === "tables" && <TablesView key={chosen} index={chosen} report={report} recordings={recordings} />}
+        {view === "memory" &&
+          (recordings.hasMemory(chosen) ? (
+            <MemoryView key={chosen} index={chosen} recordings={recordings} theme={theme} document={page.memory} />
+          ) : (
+            <p class="faint">No memory was recorded here.</p>
+          ))}
         {view === "flame graph" && (
           <FlameView key={chosen} index={chosen} recordings={recordings} theme={theme} report={report} />
         )}
@@ -114,6 +128,7 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
 }
 
 function pageTitle(page: PageDocument): string {
+  if (page.memory) return fileName(page.memory.source.path);
   const reports: Report[] = page.reports.length > 0 ? page.reports : page.unusable;
   const first = reports[0] ? fileName(reports[0].source.path) : "nothing";
   return reports.length > 1

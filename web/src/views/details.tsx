@@ -166,7 +166,7 @@ function GpuDetails({ model, row, onChoose }: { model: Model; row: number; onCho
         <Fact name="launch">
           grid {grid.join(" × ")}, block {block.join(" × ")}, {count(cell("registers_count"))} registers,{" "}
           {bytes(cell("shared_bytes"))} shared
-          {cell("occupancy_percent") > 0 && `, occupancy about ${cell("occupancy_percent") - 1} %`}
+          {cell("occupancy_percent") > 1 && `, occupancy about ${cell("occupancy_percent") - 1} %`}
         </Fact>
       )}
       {size >= 0 && (

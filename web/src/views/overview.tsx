@@ -139,7 +139,11 @@ function Figures({ report }: { report: Report }) {
   const figures: [label: string, value: string, explanation: string][] = [];
   if (steps.median_ns !== null) {
     const spread = steps.p10_ns !== null && steps.p90_ns !== null ? durationRange(steps.p10_ns, steps.p90_ns) : "";
-    figures.push(["step", duration(steps.median_ns), spread && `median; 8 of 10 steps take ${spread}`]);
+    figures.push([
+      "step",
+      duration(steps.median_ns),
+      `median of ${count(steps.count)} steps${spread && `; 10th to 90th percentile ${spread}`}`,
+    ]);
   }
   if (steps.estimated_unprofiled_ns) {
     const { low, mid, high } = steps.estimated_unprofiled_ns;

@@ -5,7 +5,8 @@ import type { Model } from "../data/model";
 import type { Recordings } from "../data/recordings";
 import { mainDevice, type PageDocument, type Range, reportLabel } from "../data/report";
 import { duration, percent } from "../format";
-import { gallop, lowerBound, range } from "../timeline/lanes";
+import { endOfPixel } from "../timeline/draw";
+import { lowerBound, range } from "../timeline/lanes";
 import { ticks, View } from "../timeline/scale";
 import { segments } from "./overview";
 
@@ -250,6 +251,6 @@ function drawWork(
     const w = (gpu.end[row] - gpu.start[row]) / view.perPixel;
     context.fillStyle = kindColour(directory.kinds[gpu.kind[row]], theme);
     context.fillRect(x, y, Math.max(w, 1), 22);
-    i = w >= 1 ? i + 1 : gallop(order, gpu.start, start + (Math.floor(x) + 1) * view.perPixel, i + 1);
+    i = w >= 1 ? i + 1 : endOfPixel(order, gpu.start, gpu.end, start + (Math.floor(x) + 1) * view.perPixel, i);
   }
 }

@@ -35,7 +35,7 @@ export function stepBars(steps: Step[]): Bar[] {
 export function StepChart({ model, report, theme, onStep }: Props) {
   const { steps } = model;
   if (steps.length === 0)
-    return <p class="faint">No steps are known in this recording; name their span with --steps.</p>;
+    return <p class="faint steps-none">No steps are known in this recording; name their span with --steps.</p>;
   const bars = stepBars(steps);
   const median = report.steps.median_ns ?? 0;
   const most = Math.max(...bars.map((b) => b.step.end - b.step.start));
@@ -116,7 +116,7 @@ export function StepChart({ model, report, theme, onStep }: Props) {
         )}
       </svg>
       <figcaption>
-        <i class="swatch busy" /> GPU busy <i class="swatch hatched" /> GPU idle
+        <i class="swatch busy" /> GPU busy, <i class="swatch hatched" /> GPU idle
         {median > 0 && ", line: median"}
         {outliers.length > 0 &&
           `, ▼ ${outliers.length === 1 ? "an outlier" : `${outliers.length} outliers`}: 1.5 times the median and more`}

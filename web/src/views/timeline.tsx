@@ -302,7 +302,7 @@ function Legend({ model, theme }: { model: Model; theme: Theme }) {
   }, [model]);
   return (
     <>
-      <h3>GPU work</h3>
+      {kinds.length > 0 && <h3>GPU work</h3>}
       <ul class="legend">
         {kinds.map((kind) => (
           <li>

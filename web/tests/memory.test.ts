@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { Container } from "../src/data/container";
+import { bandAt, layoutBands, offsetAt } from "../src/memory/bands";
+import { MemoryModel } from "../src/memory/model";
+import { withoutFolders } from "../src/views/memory";
+import { container, type TestTables } from "./columns";
+
+// Five entries: a (100) and b (50) are made, a is freed, c (30) is made, b is freed; d (10) is older than the history.
+function tables(): TestTables {
+  const one = (value: number) => ({ uint: [value] });
+  return {
+    devices: {
+      number: { delta: [0] },
+      moment_count: one(6),
+      allocation_count: one(4),
+      segment_count: one(1),
+      has_history: one(1),
+      allocated_peak_bytes: { delta: [160] },
+      allocated_peak_moment: one(2),
+      reserved_peak_bytes: { delta: [200] },
+    },
+    moments: {
+      time_us: { delta: [0, 0, 1, 2, 3, 4] },
+      allocated_bytes: { delta: [10, 110, 160, 60, 90, 40] },
+      reserved_bytes: { delta: [200, 200, 200, 200, 200, 200] },
+    },
+    allocations: {
+      alloc_moment: { delta: [0, 1, 2, 4] },
+      free_moment: { delta: [0, 3, 5, 0] },
+      requested_bytes: { uint: [9, 100, 50, 30] },
+      size_bytes: { uint: [10, 100, 50, 30] },
+      category: { uint: [0, 1, 1, 1] },
+      line: { uint: [1, 2, 3, 2] },
+      stack: { uint: [0, 1, 0, 1] },
+    },
+    stacks: { frame_count: { uint: [2] } },
+    stack_frames: { text: { uint: [2, 4] } },
+    segments: {
+      device: one(0),
+      address: { delta: [4096] },
+      total_bytes: one(200),
+      is_small: one(0),
+      is_expandable: one(0),
+      stream: one(0),
+      block_count: one(2),
+    },
+    blocks: { size_bytes: { uint: [40, 160] }, state: { uint: [1, 0] }, line: { uint: [2, 0] } },
+    strings: { text: { text: ["", "older than the history", "train.py:4 step", "train.py:9 loss", "main.py:1"] } },
+  };
+}
+const model = () => new MemoryModel(new Container(container(tables(), { categories: ["parameter", "activation"] })));
+
+describe("memory model", () => {
+  it("knows what is held at each moment", () => {
+    const m = model();
+    const [device] = m.devices;
+    expect(m.live(device, 2, "line").map((g) => [g.name, g.bytes])).toEqual([
+      ["train.py:4 step", 100],
+      ["train.py:9 loss", 50],
+      ["older than the history", 9],
+    ]);
+    expect(m.live(device, 5, "category").map((g) => [g.name, g.bytes, g.count])).toEqual([
+      ["activation", 30, 1],
+      ["parameter", 9, 1],
+    ]);
+    expect(m.stackOf(1)).toEqual(["train.py:4 step", "main.py:1"]);
+    expect(m.stackOf(0)).toEqual([]);
+  });
+});
+
+describe("names", () => {
+  it("lose their folders, and nothing else", () => {
+    expect(withoutFolders("/work/lab/train.py:41 forward")).toBe("train.py:41 forward");
+    expect(withoutFolders("older than the history")).toBe("older than the history");
+    expect(withoutFolders("a/b.py without a line")).toBe("a/b.py without a line");
+  });
+});
+
+describe("bands", () => {
+  it("lie on each other and sink when one below goes", () => {
+    const m = model();
+    const { bands } = layoutBands(m, m.devices[0]);
+    const of = (row: number) => {
+      const band = bands.find((b) => b.row === row);
+      if (!band) throw new Error(`no band ${row}`);
+      return band;
+    };
+    expect(offsetAt(of(1), 2)).toBe(10);
+    expect(offsetAt(of(2), 2)).toBe(110);
+    expect(offsetAt(of(2), 3)).toBe(10);
+    expect(offsetAt(of(3), 4)).toBe(60);
+    expect(offsetAt(of(3), 5)).toBe(10);
+    expect(of(0).end).toBe(6);
+  });
+  it("add up to the level at every moment, however many are drawn by themselves", () => {
+    const m = model();
+    const [device] = m.devices;
+    for (const most of [0, 1, 2, 100]) {
+      const { top, small } = layoutBands(m, device, most);
+      expect(Array.from(top, (bytes, i) => bytes + small[i])).toEqual([...device.allocated]);
+    }
+  });
+  it("are found under the pointer", () => {
+    const m = model();
+    const { bands } = layoutBands(m, m.devices[0]);
+    expect(bandAt(bands, 2, 120)?.row).toBe(2);
+    expect(bandAt(bands, 3, 12)?.row).toBe(2);
+    expect(bandAt(bands, 3, 120)).toBeNull();
+  });
+});
