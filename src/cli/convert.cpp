@@ -137,7 +137,7 @@ Status write_folder(const Trace& trace, const ConvertRequest& request, const std
   if (wrong) return Error{ErrorCode::kIo, "cannot be made: " + wrong.message(), folder};
   for (const std::string_view table : csv_tables()) {
     const std::string path = (std::filesystem::path(folder) / (std::string(table) + ".csv")).string();
-    const Status written = write_one(
+    Status written = write_one(
         path, [&](const TextSink& sink) { return write_csv(trace, table, request, sink); }, console);
     if (!written) return written;
   }
