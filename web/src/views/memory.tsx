@@ -131,9 +131,9 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
             />
           )}
           <p class="faint">
-            Each band is an allocation, from when it was made to when it was freed; the dark line is what was allocated,
-            the dashed one what was reserved. Click for what was held at that moment. Wheel or W, S: zoom; drag or A, D:
-            move.
+            Each band is an allocation, from when it was made to when it was freed; the solid line is what was
+            allocated, the dashed one what was reserved. Click for what was held at that moment. Wheel or W, S: zoom;
+            drag or A, D: move.
             {bands.smallCount > 0 && ` The ${count(bands.smallCount)} smallest are one grey band.`}
           </p>
           {band !== null && <AllocationDetails model={model} device={device} row={band} />}
@@ -186,7 +186,7 @@ function Findings({ document, onMoment }: { document: MemoryDocument; onMoment(e
                 {finding.saving_bytes !== null && <span class="cost">−{bytes(finding.saving_bytes)} at the peak</span>}
               </header>
               <h3>{finding.title}</h3>
-              {finding.gain && <p class="gain">{finding.gain}</p>}
+              {finding.gain && <p class="gain">{sentence(finding.gain)}</p>}
               <div class="columns">
                 <ul>
                   {finding.evidence.map(({ text, event }) => (
@@ -226,6 +226,10 @@ function Findings({ document, onMoment }: { document: MemoryDocument; onMoment(e
       )}
     </>
   );
+}
+
+function sentence(text: string): string {
+  return `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
 }
 
 function Held({
