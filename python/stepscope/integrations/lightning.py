@@ -12,7 +12,7 @@ from typing import Any
 try:
     from lightning.pytorch.callbacks import Callback
 except ModuleNotFoundError:  # the package's older name
-    from pytorch_lightning.callbacks import Callback
+    from pytorch_lightning.callbacks import Callback  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 from ..torch import profile, schedule
 
