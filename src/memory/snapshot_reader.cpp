@@ -13,6 +13,7 @@ using namespace snapshot_reading;
 
 namespace {
 
+constexpr std::size_t kPrefixBytes = 64;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view without_blanks(std::string_view text) {
@@ -83,7 +84,7 @@ Result<MemorySnapshot> read_snapshot(const std::string& source, const ReadBytes&
   snapshot.info.source = source;
   SnapshotTree tree(snapshot);
   ByteWindow window(read);
-  window.refill(window.begin(), 64);
+  window.refill(window.begin(), kPrefixBytes);
   const auto in_file = [&](Error error) {
     error.file = source;
     return error;
@@ -91,11 +92,13 @@ Result<MemorySnapshot> read_snapshot(const std::string& source, const ReadBytes&
   if (window.error()) return in_file(*window.error());
   if (window.text().empty()) return in_file({.code = ErrorCode::kEmpty, .message = "the file is empty", .file = {}});
 
+  // However much the first read gave: the same file is the same kind through a pipe.
+  const std::string_view prefix = window.text().substr(0, kPrefixBytes);
   Result<Value> top = Value();
-  if (is_json(window.text())) {
+  if (is_json(prefix)) {
     snapshot.info.format = "json";
     top = read_json(window, tree, snapshot.notes);
-  } else if (is_pickle(window.text()) || is_other_pickle(window.text())) {
+  } else if (is_pickle(prefix) || is_other_pickle(prefix)) {
     snapshot.info.format = "pickle";
     PickleMachine machine(window, tree, snapshot.notes);
     top = machine.run();
