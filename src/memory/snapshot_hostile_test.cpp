@@ -148,6 +148,12 @@ TEST(HostileSnapshots, CodeInTheFirstOpcodeIsNamed) {
     ASSERT_FALSE(snapshot) << bytes;
     EXPECT_NE(snapshot.error().message.find("asks for os.system"), std::string::npos) << snapshot.error().message;
   }
+  // The second line ends behind the first 64 bytes: no pickle, whether the bytes come at once or one by one.
+  for (const std::size_t piece : {1, 1000}) {
+    const auto long_line = read_snapshot_bytes("ci\n" + std::string(100, 'L') + "\n.", piece);
+    ASSERT_FALSE(long_line);
+    EXPECT_EQ(long_line.error().code, ErrorCode::kUnknownFormat);
+  }
   const auto text = read_snapshot_bytes("carefully written text\nof two lines\n");
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, ErrorCode::kUnknownFormat);
