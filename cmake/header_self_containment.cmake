@@ -21,4 +21,6 @@ target_include_directories(stepscope_headers PRIVATE ${PROJECT_SOURCE_DIR}/src $
                                                      ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(stepscope_headers PRIVATE stepscope_robin_map stepscope_xxhash stepscope_isal simdjson::simdjson
                                                 fmt::fmt nlohmann_json::nlohmann_json stepscope_cli11 GTest::gtest)
+# Headers of test support read files of tests/data.
+target_compile_definitions(stepscope_headers PRIVATE STEPSCOPE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
 add_dependencies(stepscope_headers stepscope_public_headers)
