@@ -2,6 +2,7 @@
 # compiled without src/ in sight, as a program that links the library sees them.
 function(stepscope_compile_alone target folder)
   file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h)
+  list(FILTER headers EXCLUDE REGEX "^python/") # they need nanobind, and all their sources are compiled by themselves
   set(generated)
   foreach(header ${headers})
     string(REPLACE "/" "_" flat ${header})
