@@ -82,7 +82,8 @@ class Capture(unittest.TestCase):
         self.assertIn("a capture without events", done.err)
         done = run("convert", RECORDINGS[0], "-o", self.path("x.capture"))
         self.assertEqual(done.status, USAGE)
-        self.assertIn(".stepscope", done.err)
+        self.assertIn("no format is known by this name", done.err)
+        self.assertIn("capture", done.err)
 
 
 if __name__ == "__main__":
