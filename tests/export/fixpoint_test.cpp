@@ -22,7 +22,7 @@ std::vector<std::string> recordings() {
   for (const auto& entry : fs::recursive_directory_iterator(data)) {
     const std::string name = entry.path().filename().string();
     if (name.find("json") == std::string::npos) continue;
-    if (entry.path().parent_path().string().find("/data/memory") != std::string::npos) continue;  // no traces
+    if (entry.path().parent_path().string().find("/data/memory") != std::string::npos) continue;            // no traces
     if (name.find(".memtl.") != std::string::npos || name.find(".golden.") != std::string::npos) continue;  // no traces
     names.push_back(fs::relative(entry.path(), data).string());
   }
