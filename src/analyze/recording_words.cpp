@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWords = {{
     {"torch.profiler.profile(record_shapes=True)", "stepscope run --shapes"},
-    {"torch.profiler.profile(..., with_stack=True)", "stepscope run --stacks"},
+    {"torch.profiler.profile(..., with_stack=True)", "stepscope run without --no-stacks"},
     {"profile(..., record_shapes=True)", "stepscope run --shapes"},
-    {"profile(..., with_stack=True)", "stepscope run --stacks"},
+    {"profile(..., with_stack=True)", "stepscope run without --no-stacks"},
     {"with_stack=False, record_shapes=False, profile_memory=False", "stepscope run --no-stacks, without --shapes"},
     {"with_stack=False, profile_memory=False", "stepscope run --no-stacks, without --memory"},
     {"schedule(skip_first=10, wait=1, warmup=2, active=3)",
@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWords =
     {"Call prof.step() after each step, or name a span: --steps NAME",
      "Name the span that is one step: stepscope run --step NAME when recording, --steps NAME when reading"},
     {"record_shapes=True", "stepscope run --shapes"},
-    {"with_stack=True", "stepscope run --stacks"},
+    {"with_stack=True", "stepscope run without --no-stacks"},
     {"profile_memory=True", "stepscope run --memory"},
 }};
 

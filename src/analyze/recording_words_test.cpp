@@ -19,7 +19,7 @@ TEST(RecordingWords, files_of_other_tools_keep_theirs) {
 TEST(RecordingWords, a_capture_hears_of_the_switches_that_made_it) {
   const TraceInfo capture = made_by("capture");
   EXPECT_EQ(fit_recording_words(capture, "profile(..., with_stack=True) names the line"),
-            "stepscope run --stacks names the line");
+            "stepscope run without --no-stacks names the line");
   EXPECT_EQ(fit_recording_words(capture, "Not recorded. Record with profile_memory=True to see peaks by step."),
             "Not recorded. Record with stepscope run --memory to see peaks by step.");
   EXPECT_EQ(fit_recording_words(capture, "Record again: a short window (schedule(wait=1, warmup=2, active=3))"),

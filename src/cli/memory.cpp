@@ -53,7 +53,7 @@ struct Request {
 
 void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
   app.add_option("FILE", request.file, "snapshot, capture or trace; gzipped or not")->type_name("");
-  app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, event #123")->type_name("WHEN");
+  app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, '#123'")->type_name("WHEN");
   auto* by = app.add_option("--by", request.by, "line (default), or another word of the list below")
                  ->type_name("WHAT")
                  ->check(one_of(kGroupings));

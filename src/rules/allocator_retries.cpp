@@ -114,7 +114,7 @@ std::optional<MemoryFinding> find_allocator_retries(const MemoryRuleInput& input
                     format_count(static_cast<double>(steady.allocs) / steps) + " segments a step and takes " +
                     format_count(static_cast<double>(steady.frees) / steps) + " back";
   } else {
-    finding.title = "The cache was released to serve a request " + times_words(own) + ": the device was full";
+    finding.title = "The cache was released to serve a request " + times_words(own) + ": no more could be taken";
   }
   std::string text = "Memory was given back and at once taken again " + times_words(calls.retries);
   if (calls.first) text += ", first at " + describe_event(input, *calls.first);
@@ -128,7 +128,7 @@ std::optional<MemoryFinding> find_allocator_retries(const MemoryRuleInput& input
     const bool is_expandable = input.snapshot.settings.expandable_segments.value_or(false);
     if (best != nullptr) {
       finding.advice.push_back(setting_to_type(*best));
-    } else if (!is_expandable) {
+    } else if (!is_expandable && input.what_ifs.empty()) {
       finding.advice.emplace_back("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
     }
     finding.advice.emplace_back("A smaller batch: each release waits for the whole GPU");

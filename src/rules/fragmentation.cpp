@@ -19,19 +19,21 @@ namespace {
 constexpr double kShare = 0.15;
 constexpr std::int64_t kLeastBytes = 128LL << 20;
 
-void add_advice(const MemoryRuleInput& input, std::int64_t reserved_peak, MemoryFinding& finding) {
+// Nothing is advised that the re-simulation, where it ran, has refuted.
+void add_advice(const MemoryRuleInput& input, std::int64_t reserved_peak, bool failed, MemoryFinding& finding) {
   const AllocatorWhatIf* best = best_setting(input);
+  if (best != nullptr && failed) finding.advice.push_back(setting_to_type(*best));
   if (best == nullptr || best->run.reserved_peak_bytes >= reserved_peak) {
     if (input.what_ifs.empty()) {
       finding.advice.emplace_back("stepscope memory FILE --what-if shows what each setting would reserve");
-    }
-    if (!input.snapshot.settings.expandable_segments.value_or(false)) {
-      finding.advice.emplace_back("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+      if (!input.snapshot.settings.expandable_segments.value_or(false)) {
+        finding.advice.emplace_back("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+      }
     }
     finding.advice.emplace_back("Allocate the largest batch first, or pad lengths to a few sizes");
     return;
   }
-  finding.advice.push_back(setting_to_type(*best));
+  if (!failed) finding.advice.push_back(setting_to_type(*best));
   finding.saving_bytes = reserved_peak - best->run.reserved_peak_bytes;
   finding.gain = "under it the same requests reserve at most " + format_memory(best->run.reserved_peak_bytes);
 }
@@ -78,7 +80,7 @@ std::optional<MemoryFinding> find_fragmentation(const MemoryRuleInput& input) {
     }
     finding.evidence.push_back({text + ".", std::nullopt});
   }
-  add_advice(input, reserved.peak_bytes, finding);
+  add_advice(input, reserved.peak_bytes, failed, finding);
   return finding;
 }
 

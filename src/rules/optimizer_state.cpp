@@ -50,7 +50,7 @@ std::optional<MemoryFinding> find_optimizer_state(const MemoryRuleInput& input) 
   finding.id = "optimizer-state";
   finding.severity = Severity::kInformation;
   finding.title = format_memory(state.bytes) + " of optimizer state appear at " + describe_event(input, event) +
-                  " and stay" + (peak > before ? ": the peak before is not the peak" : "");
+                  " and stay" + (peak > before ? ": a peak measured before is too low" : "");
   finding.evidence.push_back({count_of(state.count, "tensor", "tensors") + " by " +
                                   describe_place(input, input.snapshot.entries.stack[state.first]) + ", " +
                                   format_percent(static_cast<double>(state.bytes) / static_cast<double>(peak)) +

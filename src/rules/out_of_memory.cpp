@@ -79,7 +79,7 @@ std::optional<MemoryFinding> find_out_of_memory(const MemoryRuleInput& input) {
   MemoryFinding finding;
   finding.id = "out-of-memory";
   finding.severity = Severity::kFault;
-  finding.title = format_memory(oom.request_bytes) + " could not be had at " + describe_event(input, event);
+  finding.title = format_memory(oom.request_bytes) + " were refused at " + describe_event(input, event);
   const SnapshotStackId stack = input.snapshot.entries.stack[oom.entry];
   if (stack.has_value()) finding.title += ", asked for by " + describe_place(input, stack);
 
@@ -99,6 +99,11 @@ std::optional<MemoryFinding> find_out_of_memory(const MemoryRuleInput& input) {
          input.event_of(ooms.front().entry)});
   }
   add_what_ifs(input, finding);
+  if (oom.device_free_bytes.has_value() && oom.device_free_bytes.value() >= oom.request_bytes) {
+    finding.advice.emplace_back(
+        "A higher cap, if it may be: torch.cuda.set_per_process_memory_fraction; the device had " +
+        format_memory(oom.device_free_bytes.value()) + " left");
+  }
   add_holders(input, event, finding);
   return finding;
 }

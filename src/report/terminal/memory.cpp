@@ -59,6 +59,10 @@ std::string process_words(const Report& report, const DeviceMemoryLevels& memory
 void add_memory(const Report& report, Page& page) {
   page.blank();
   page.add(page.line().add("Memory", Ink::kBold));
+  if (report.info.producer == "capture" && report.info.profile_memory && report.memory.devices.empty()) {
+    page.paragraph("Asked for with --memory, but no memory of a GPU was used in what was recorded.", kLabelColumn);
+    return;
+  }
   if (!report.memory.recorded || report.memory.devices.empty()) {
     page.paragraph(
         fit_recording_words(report.info, "Not recorded. Record with profile_memory=True to see peaks by step."),
