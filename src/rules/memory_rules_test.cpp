@@ -100,7 +100,7 @@ TEST(MemoryRules, AFailureComesFirstAndNamesWhatServes) {
                                                  what_if("expandable_segments:True", 900, false)};
   const auto findings = find_all_memory(made.input(what_ifs));
   EXPECT_EQ(ids_of(findings), (std::vector<std::string>{"out-of-memory", "fragmentation"}));
-  EXPECT_NE(findings[0].title.find("12.0 MiB could not be had at #2"), std::string::npos) << findings[0].title;
+  EXPECT_NE(findings[0].title.find("12.0 MiB were refused at #2"), std::string::npos) << findings[0].title;
   EXPECT_EQ(findings[0].advice.front(), "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
   EXPECT_EQ(findings[1].saving_bytes, 1100 * kMiB);
 }
