@@ -4,10 +4,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "cli/reading.h"
 #include "rules/rules.h"
 
 namespace stepscope {
+
+bool is_input(const std::string& output, const std::vector<std::string>& files) {
+  std::error_code ignored;
+  for (const std::string& file : files) {
+    if (file != "-" && std::filesystem::equivalent(file, output, ignored)) return true;
+  }
+  return false;
+}
 namespace {
 
 FactOptions fact_options(const GatherRequest& request) {

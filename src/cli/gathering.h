@@ -25,6 +25,9 @@ struct ReadRecording {
   Facts facts;
 };
 
+// Would writing `output` destroy one of the files that are read? Also under another name (links).
+[[nodiscard]] bool is_input(const std::string& output, const std::vector<std::string>& files);
+
 // All recordings of all files.
 struct Gathered {
   std::vector<Report> reports;

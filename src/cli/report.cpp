@@ -113,6 +113,10 @@ int run_report(const Arguments& arguments, Console& console) {
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
+  if (!request.html.empty() && is_input(request.html, request.files)) {
+    console.complain("--html " + request.html + " is a file that is read; name another");
+    return kExitUsage;
+  }
   const Style style = Console::style(request.style.colour, request.style.width);
   Gathered gathered = gather({request.files, request.trace, request.peak_flops_per_s, report_options(request, style)});
   if (gathered.wrong.empty()) gathered.wrong = check_finding(gathered, request);

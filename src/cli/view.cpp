@@ -66,14 +66,6 @@ std::string page_name(const std::string& file) {
   return name + ".html";
 }
 
-bool is_input(const std::string& output, const std::vector<std::string>& files) {
-  std::error_code ignored;
-  for (const std::string& file : files) {
-    if (file != "-" && std::filesystem::equivalent(file, output, ignored)) return true;
-  }
-  return false;
-}
-
 // The opener returns at once, so it is waited for: its exit status says whether there was anything to open with.
 bool open_page(const std::string& path) {
   std::string opener = "xdg-open", file = std::filesystem::absolute(path).string();

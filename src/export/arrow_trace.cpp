@@ -21,13 +21,14 @@ std::shared_ptr<const ArrowColumn> words_of(ApiKind) {
                 "event_record", "stream_wait", "module_load", "other"});
 }
 std::shared_ptr<const ArrowColumn> words_of(char) {
-  std::array<char, 256> bytes{};
-  std::vector<std::string_view> texts;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<char>(i);
-    texts.emplace_back(&bytes[i], 1);
+  // A letter as itself; a byte that is none as 0xNN, so that each word is there once, as categories must be.
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<std::string, 256> names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names[i] =
+        i < 0x80 ? std::string(1, static_cast<char>(i)) : std::string{'0', 'x', kDigits[i >> 4], kDigits[i & 15]};
   }
-  return words(texts);
+  return words({names.begin(), names.end()});
 }
 
 // The same bytes under another integer type of their size.

@@ -129,7 +129,7 @@ std::optional<MemoryFinding> find_allocator_retries(const MemoryRuleInput& input
     if (best != nullptr) {
       finding.advice.push_back(setting_to_type(*best));
     } else if (!is_expandable && input.what_ifs.empty()) {
-      finding.advice.emplace_back("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+      finding.advice.emplace_back("stepscope memory FILE --what-if shows which setting needs less");
     }
     finding.advice.emplace_back("A smaller batch: each release waits for the whole GPU");
   }

@@ -26,9 +26,6 @@ void add_advice(const MemoryRuleInput& input, std::int64_t reserved_peak, bool f
   if (best == nullptr || best->run.reserved_peak_bytes >= reserved_peak) {
     if (input.what_ifs.empty()) {
       finding.advice.emplace_back("stepscope memory FILE --what-if shows what each setting would reserve");
-      if (!input.snapshot.settings.expandable_segments.value_or(false)) {
-        finding.advice.emplace_back("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-      }
     }
     finding.advice.emplace_back("Allocate the largest batch first, or pad lengths to a few sizes");
     return;

@@ -101,6 +101,11 @@ class Frames(unittest.TestCase):
         self.assertEqual(first.to_pylist(), values)
 
     @support.needs("pandas", "pyarrow")
+    def test_pandas_takes_every_table(self):
+        for name in self.trace.table_names:
+            self.assertEqual(len(self.trace.table(name).to_pandas()), len(self.trace.table(name)), name)
+
+    @support.needs("pandas", "pyarrow")
     def test_pandas(self):
         import pandas
 

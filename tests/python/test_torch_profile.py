@@ -193,6 +193,17 @@ class Cycle(unittest.TestCase):
             torch.ones(2).sin()
         self.assertIn("aten::sin", [row.key for row in prof.key_averages()])
 
+    def test_a_profile_that_is_dropped_ends_its_capture(self):
+        from stepscope.torch import profile
+
+        before = set(Path(tempfile.gettempdir()).glob("stepscope-*"))
+        prof = profile()
+        prof.start()
+        del prof
+        with profile():
+            pass
+        self.assertEqual(set(Path(tempfile.gettempdir()).glob("stepscope-*")) - before, set())
+
     def test_nothing_is_left_behind(self):
         import torch
         from stepscope.torch import profile

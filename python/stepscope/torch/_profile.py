@@ -9,6 +9,7 @@ import socket
 import tempfile
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,44 @@ class Event:
         return 0.0 if self.device_type == "DeviceType.CPU" else self.time_range.elapsed_us()
 
 
+class _Capture:
+    """A capture under way and the folder that its file is in."""
+
+    def __init__(self) -> None:
+        self._folder: str | None = None
+        self._process = 0  # that began it: a forked child has no part in it
+
+    def begin(self, *, shapes: bool, stacks: bool, memory: bool, gpu: bool) -> None:
+        if self._folder is not None:
+            return
+        folder = tempfile.mkdtemp(prefix="stepscope-")
+        try:
+            _agent.begin(folder, shapes=shapes, stacks=stacks, memory=memory, gpu=gpu)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        self._folder = folder
+        self._process = os.getpid()
+
+    def end(self) -> Trace | None:
+        folder, self._folder = self._folder, None
+        try:
+            _agent.stop()
+            path = _agent.end()
+            return None if path is None else Trace(_core.read(os.fsencode(path))[0], path, 0, 0)
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def abandon(self) -> None:
+        if self._folder is None or self._process != os.getpid():
+            return
+        try:
+            self.end()
+        except Exception:
+            pass  # nobody is there to be told
+
+
 class profile:
     """torch.profiler.profile with Stepscope's capture behind it; see the package's text for an example.
 
@@ -122,8 +161,9 @@ class profile:
         self.step_num = 0
         self.current_action = as_action(self.schedule(0))
         self._step_span: Any = None
-        self._folder: str | None = None
-        self._is_begun = False
+        self._capture = _Capture()
+        # A profile that is dropped, or still open at the exit, leaves neither a capture under way nor a folder behind.
+        weakref.finalize(self, self._capture.abandon)
         self._trace: Trace | None = None
         self._metadata: dict[str, str] = {}
 
@@ -175,33 +215,19 @@ class profile:
     # ---- What transitions do.
 
     def _prepare(self) -> None:
-        if self._is_begun:
-            return
-        if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="stepscope-")
-        _agent.begin(
-            self._folder,
+        self._capture.begin(
             shapes=self.record_shapes,
             stacks=self.with_stack,
             memory=self.profile_memory,
             gpu=self.use_device is not None,
         )
-        self._is_begun = True
 
     def _start(self) -> None:
         self._prepare()
         _agent.start()
 
     def _stop(self) -> None:
-        self._is_begun = False
-        try:
-            _agent.stop()
-            path = _agent.end()
-            self._trace = None if path is None else Trace(_core.read(os.fsencode(path))[0], path, 0, 0)
-        finally:
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                self._folder = None
+        self._trace = self._capture.end()
 
     def _warn_lost(self) -> None:
         warnings.warn("Incorrect schedule: the cycle ended without a step to save it", stacklevel=3)
