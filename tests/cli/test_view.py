@@ -68,6 +68,9 @@ class View(unittest.TestCase):
         done = self.run_in_folder("view", copy, "-o", copy)
         self.assertEqual(done.returncode, USAGE)
         self.assertEqual(copy.read_bytes(), GOOD.read_bytes())
+        done = self.run_in_folder("report", GOOD, copy, "--html", copy)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertEqual(copy.read_bytes(), GOOD.read_bytes())
 
     def test_says_when_there_is_no_browser(self):
         done = self.run_in_folder("view", GOOD, "--open", env={"PATH": "/nonexistent"})
