@@ -65,7 +65,7 @@ struct StepTimes {
 
   [[nodiscard]] std::int64_t median_ns() const;  // the element n / 2 of the sorted steps
   [[nodiscard]] std::int64_t p10_ns() const;     // interpolated, as numpy.percentile
-  [[nodiscard]] std::int64_t p90_ns() const;  // at least the median
+  [[nodiscard]] std::int64_t p90_ns() const;
   [[nodiscard]] std::optional<std::int64_t> data_median_ns() const;  // missing when no data was timed
   [[nodiscard]] std::optional<std::int64_t> data_p10_ns() const;
   [[nodiscard]] std::optional<std::int64_t> data_p90_ns() const;

@@ -66,15 +66,11 @@ std::string outlier_lines(const StepTimes& times, std::size_t most) {
 }  // namespace
 
 std::int64_t StepTimes::median_ns() const { return upper_median(steps_ns).value_or(0); }
-// Of a few steps the interpolated p90 may lie below the upper median; a reader takes that for a mistake.
-std::int64_t StepTimes::p10_ns() const { return std::min(quantile_ns(steps_ns, 0.1).value_or(0), median_ns()); }
-std::int64_t StepTimes::p90_ns() const { return std::max(quantile_ns(steps_ns, 0.9).value_or(0), median_ns()); }
+std::int64_t StepTimes::p10_ns() const { return quantile_ns(steps_ns, 0.1).value_or(0); }
+std::int64_t StepTimes::p90_ns() const { return quantile_ns(steps_ns, 0.9).value_or(0); }
 std::optional<std::int64_t> StepTimes::data_median_ns() const { return upper_median(data_ns); }
 std::optional<std::int64_t> StepTimes::data_p10_ns() const { return quantile_ns(data_ns, 0.1); }
-std::optional<std::int64_t> StepTimes::data_p90_ns() const {
-  const auto p90 = quantile_ns(data_ns, 0.9);
-  return p90 ? std::optional(std::max(*p90, *data_median_ns())) : std::nullopt;
-}
+std::optional<std::int64_t> StepTimes::data_p90_ns() const { return quantile_ns(data_ns, 0.9); }
 
 std::string StepTimes::to_string(std::size_t most_outliers) const {
   std::string text = show_counted(steps_ns.size(), "step", "steps") + " after " +
