@@ -148,9 +148,10 @@ class DeviceMaker {
     row.allocated_bytes = row.active_bytes = add_wrapping(live_bytes, std::max<std::int64_t>(older, 0));
     row.total_bytes = std::max(reserved_.value_or(row.active_bytes), row.active_bytes);
     row.requested_bytes = row.active_bytes;
-    if (row.total_bytes > row.active_bytes) {
-      add_block(kSegmentAddress + static_cast<std::uint64_t>(std::max<std::int64_t>(older, 0)),
-                row.total_bytes - row.active_bytes, BlockState::kInactive, {});
+    const std::int64_t free = subtract_wrapping(row.total_bytes, row.active_bytes);  // of damaged numbers anything
+    if (free > 0) {
+      add_block(kSegmentAddress + static_cast<std::uint64_t>(std::max<std::int64_t>(older, 0)), free,
+                BlockState::kInactive, {});
     }
     row.blocks.end = static_cast<std::uint32_t>(into_.blocks.size());
     const SnapshotSegmentId added = into_.segments.push_back(row);
