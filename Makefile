@@ -62,8 +62,9 @@ check: setup
 tidy: build
 	@tools/tidy.sh build/release $(JOBS) $(SINCE)
 
-# tsan leaves out the sweep over every prefix of a file (one thread, minutes) and the tests of the whole program.
-TSAN_LEAVES_OUT = EveryPrefix|cli\.|readers\.
+# tsan leaves out what runs in one thread for minutes (the sweep over every prefix of a file, snapshots compared with
+# Python's pickle) and the tests of the whole program.
+TSAN_LEAVES_OUT = EveryPrefix|cli\.|readers\.|memory\.test
 
 asan: setup
 	@cmake --preset asan > build/configure-asan.log || { cat build/configure-asan.log; exit 1; }
