@@ -291,10 +291,11 @@ class WithTorch(Folder):
         self.assertEqual(sorted(p.name.split("_rank")[1][0] for p in self.captures()), ["0", "1"])
 
     def test_a_full_disk_harms_nobody(self):
-        # The pause lets a first, small chunk go out: on a quick machine all steps would be one chunk, larger than the disk.
-        path = self.script("import time\n" + LOOP + "step()\ntime.sleep(3)\nfor i in range(3000): step()\nprint('done')\n")
+        # The pauses let small chunks go out, on a busy machine too, where the first takes more: on a quick one all steps
+        # would be one chunk, larger than the disk. All of it would be 630 kB.
+        path = self.script("import time\n" + LOOP + "for i in range(6):\n    step()\n    time.sleep(1.2)\nfor i in range(3000): step()\nprint('done')\n")
         done = subprocess.run([PROGRAM, "run", "--no-report", "--", TORCH_PYTHON, "-W", "ignore", str(path)], capture_output=True, cwd=self.folder, timeout=120, check=False,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)))
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000)))
         self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
         self.assertEqual(run("report", self.captures()[0], cwd=self.folder).status, PARTIAL)
 
