@@ -54,7 +54,8 @@ class steps(Iterable[T]):
     The step is timed on the device where CUDA is used (an event before, one after; the host is not made to wait: the
     times are read at the end), else on the host. The first `warmup` steps are dropped. When the loop ends, by itself or
     by `break`, the times stand in `times` and a summary goes to `file` (None: to standard error; False: nowhere).
-    An exception passes and nothing is printed.
+    An exception of the body passes, and looks like a `break` from here: the whole steps before it are told. One of
+    `batches` passes and nothing is told.
     """
 
     def __init__(self, batches: Iterable[T], *, warmup: int = 3, file: TextIO | None | bool = None) -> None:
@@ -73,24 +74,16 @@ class steps(Iterable[T]):
         def fetch() -> T | _AtEnd:
             return next(iterator, _END)
 
-        is_broken = False
         try:
             while not isinstance(batch := timer.time_data(fetch), _AtEnd):
                 timer.begin_step()
-                try:
-                    yield batch
-                except GeneratorExit:  # the loop was left: the step that is under way may be half of one
-                    timer.drop_step()
-                    raise
+                yield batch
                 timer.end_step()
-        except GeneratorExit:
+        except GeneratorExit:  # the loop was left: the step that is under way may be half of one
+            timer.drop_step()
+            self._finish(timer)
             raise
-        except BaseException:
-            is_broken = True
-            raise
-        finally:
-            if not is_broken and sys.exc_info()[0] in (None, GeneratorExit):
-                self._finish(timer)
+        self._finish(timer)
 
     def _finish(self, timer: _core.StepTimer) -> None:
         try:

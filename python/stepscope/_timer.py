@@ -21,7 +21,7 @@ BlockCallback = Callable[[int, float], object]
 
 # The loop around the statement, as timeit has it: `it` runs without a name look-up, the setup's names are local.
 _TEMPLATE = """
-def _make({parameters}):
+def _make():
 {setup}
     def _run(_count):
         for _ in range(_count):
@@ -32,7 +32,6 @@ def _make({parameters}):
 
 def _compile(stmt: str, setup: str, names: dict[str, Any]) -> Callable[[int], None]:
     source = _TEMPLATE.format(
-        parameters="",
         setup=textwrap.indent(textwrap.dedent(setup) or "pass", " " * 4),
         statement=textwrap.indent(textwrap.dedent(stmt) or "pass", " " * 12),
     )

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 try:
@@ -14,7 +13,7 @@ try:
 except ModuleNotFoundError:  # the package's older name
     from pytorch_lightning.callbacks import Callback  # type: ignore[import-not-found,no-redef,unused-ignore]
 
-from ..torch import profile, schedule
+from ._recorder import StepRecorder
 
 
 class StepscopeCallback(Callback):  # type: ignore[misc,unused-ignore]
@@ -27,37 +26,20 @@ class StepscopeCallback(Callback):  # type: ignore[misc,unused-ignore]
     def __init__(
         self, wait: int = 5, warmup: int = 2, active: int = 3, directory: str | None = None, **recorded: Any
     ) -> None:
-        self._plan = {"wait": wait, "warmup": warmup, "active": active, "repeat": 1}
-        self._directory = directory
-        self._recorded = recorded
-        self._profile: profile | None = None
-        self.report: Any = None
+        self._recorder = StepRecorder(wait, warmup, active, directory, recorded)
+
+    @property
+    def report(self) -> Any:
+        return self._recorder.report
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self._is_first = trainer.is_global_zero
-        self._profile = profile(schedule=schedule(**self._plan), on_trace_ready=self._ready, **self._recorded)
-        self._profile.start()
+        self._recorder.begin(prints=trainer.is_global_zero)
 
     def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        if self._profile is not None:
-            self._profile.step()
+        self._recorder.step()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        self._stop()
+        self._recorder.end()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        ended, self._profile = self._profile, None
-        if ended is not None:
-            ended.stop()
-
-    def _ready(self, prof: profile) -> None:
-        if self._directory is not None:
-            from ..torch import tensorboard_trace_handler
-
-            tensorboard_trace_handler(self._directory, use_gzip=True)(prof)
-        self.report = prof.report()
-        if self._is_first:
-            print(self.report, file=sys.stderr)
+        self._recorder.end()
