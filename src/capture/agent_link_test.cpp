@@ -143,22 +143,21 @@ TEST_F(AgentLink, AsynchronousSpansEndOnceAndWhereverTheyLike) {
 }
 
 TEST_F(AgentLink, AnotherVersionIsRefusedInWords) {
-  bridge::Agent other = make_agent();
-  other.version = bridge::kVersion + 1;
-  EXPECT_FALSE(join_agent(&other));
-  other.version = bridge::kVersion - 1;
-  EXPECT_FALSE(join_agent(&other));
-  other.version = bridge::kVersion;
-  other.size_bytes = sizeof other - sizeof(void*);
-  EXPECT_FALSE(join_agent(&other));
+  agent.version = bridge::kVersion + 1;
+  EXPECT_FALSE(join_agent(&agent));
+  agent.version = bridge::kVersion - 1;
+  EXPECT_FALSE(join_agent(&agent));
+  agent.version = bridge::kVersion;
+  agent.size_bytes = sizeof agent - sizeof(void*);
+  EXPECT_FALSE(join_agent(&agent));
   EXPECT_EQ(told.join_count, 0);
   ASSERT_EQ(told.sentences.size(), 3U);
   EXPECT_NE(told.sentences[0].find("older than the agent"), std::string::npos);
   EXPECT_NE(told.sentences[1].find("the agent is older"), std::string::npos);
   EXPECT_NE(told.sentences[2].find("the agent is older"), std::string::npos);
   // A later one of the same version has more at its end.
-  other.size_bytes = sizeof other + sizeof(void*);
-  EXPECT_TRUE(join_agent(&other));
+  agent.size_bytes = sizeof agent + sizeof(void*);
+  EXPECT_TRUE(join_agent(&agent));
 }
 
 TEST_F(AgentLink, AnAgentThatCapturesNothingIsLeftAlone) {
