@@ -1,0 +1,163 @@
+// What is kept of one rank's recording so that many ranks can be looked at together, two runs compared, and a change
+// gated: at most 256 KiB in its file (docs/formats/summary.md), where the trace had hundreds of megabytes.
+//
+// Everything of this room is a function of summaries: traces are read where they lie, one at a time, and nobody ever
+// holds two. Keeping traces was rejected (1,024 ranks of 200 MB fit no machine), and so was keeping finished findings
+// only: what a rank waited for is known only once all have been read. Numbers are integers, so that the order in which
+// summaries are put together changes no bit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/host_label.h"
+#include "analyze/idle.h"
+#include "analyze/kernel_class.h"
+#include "analyze/what_if.h"
+#include "base/time.h"
+
+namespace stepscope {
+
+// One step of one rank. Times are since 1970 on its host's clock (base_ns added) when RankSummary::has_clock, else the
+// file's own. gpu_busy_ns + sum(idle_ns) == duration_ns, exactly.
+struct SummaryStep {
+  std::int64_t number = 0;
+  TimeNs start_ns = 0;
+  DurationNs duration_ns = 0;               // between boundaries on the GPU's clock
+  DurationNs host_span_ns = 0;              // what a clock around the step would have said
+  DurationNs gpu_busy_ns = 0;               // union over kernels, copies and sets of the main device
+  DurationNs exposed_communication_ns = 0;  // of gpu_busy_ns
+  IdleByCause idle_ns{};                    // blame view
+  std::optional<std::int64_t> allocated_peak_bytes, reserved_peak_bytes;
+};
+
+// A process group. Files without groups have one, with an empty name.
+struct SummaryGroup {
+  std::string name;
+  std::string description;          // "default_pg", "mesh_tp", ...; empty if the file does not say
+  std::vector<std::int64_t> ranks;  // ascending; empty if unknown
+};
+
+// One collective on this rank, in order of (group, sequence).
+struct SummaryCollective {
+  std::uint32_t group = 0;  // index into groups
+  std::uint32_t name = 0;   // index into collective_names: "allreduce", ...
+  std::uint32_t step = 0;   // index into steps
+  // k-th of its group in its step, from 0: the same on every rank of the group, or the program would hang.
+  std::uint32_t sequence = 0;
+  TimeNs start_ns = 0;  // this rank arrived
+  TimeNs end_ns = 0;
+  std::optional<std::int64_t> bytes;      // that the rank put in or got out, the larger; missing if not recorded
+  std::optional<std::int64_t> bus_bytes;  // that cross the wire (nccl-tests' convention); missing likewise
+  DurationNs exposed_ns = 0;              // of its length: nothing computes on this rank meanwhile
+};
+
+// GPU work that one operator does with one kernel at one place. `busy_by_step_ns` shares gpu_busy_ns among the rows:
+// where several events run at once, each nanosecond goes to one of them, so that the rows add up to the steps exactly.
+struct SummaryWork {
+  std::string operator_name;  // "aten::mm"; empty if unknown
+  std::string shapes;         // of its inputs, torch's text; empty if not recorded
+  std::string kernel;         // "" in the row that holds what did not fit (one for each class)
+  std::string place;          // spans around it, outermost first: "forward", "backward"; empty if none
+  KernelClass kernel_class = KernelClass::kOther;
+  TensorCores tensor_cores = TensorCores::kUnknown;
+  std::int64_t count = 0;                   // events, over all steps
+  DurationNs gpu_sum_ns = 0;                // sum of their lengths, over all steps
+  std::vector<DurationNs> busy_by_step_ns;  // one for each of steps
+};
+
+// Host time of one operator: self_cpu time, over all steps. Also one row with an empty name for what did not fit.
+struct SummaryOperator {
+  std::string name;
+  std::int64_t count = 0;
+  DurationNs self_cpu_ns = 0;
+};
+
+// A finding of this rank alone.
+struct SummaryFinding {
+  std::string id;
+  std::string severity;  // severity_name()
+  std::optional<Estimate> saving;
+  std::optional<double> saving_ratio;
+  std::string title;
+};
+
+// The rank's replay graph, reduced to where ranks meet: points are step boundaries and the starts and ends of
+// collectives; an edge says "not before from + weight". fleet/reduced_replay.h makes and replays it.
+struct SummaryReplayPoint {
+  enum class Kind : std::uint8_t { kStepStart, kArrival, kEnd, kStepEnd };
+  Kind kind = Kind::kStepStart;
+  std::uint32_t of = 0;  // index into steps or collectives
+  TimeNs recorded_ns = 0;
+};
+struct SummaryReplayEdge {
+  std::uint32_t from = 0;  // index into points, below `to`
+  std::uint32_t to = 0;
+  DurationNs recorded_ns = 0;
+  DurationNs unprofiled_ns = 0;   // without the profiler's cost
+  DurationNs uncontended_ns = 0;  // without it, and compute that ran beside a waiting collective at its own speed
+};
+struct SummaryReplay {
+  std::vector<SummaryReplayPoint> points;  // in topological order
+  std::vector<SummaryReplayEdge> edges;    // by `to`
+  std::optional<std::string> refused;      // why there is none
+};
+
+struct RankSummary {
+  // Who: distributedInfo, else what the file's name says (rank_is_from_name), else missing.
+  std::optional<std::int64_t> rank, world_size;
+  bool rank_is_from_name = false;
+  std::string source;     // the file
+  std::string host_name;  // empty if absent
+  std::string backend;    // "nccl", ...
+  std::string device_name;
+  std::int64_t device_number = 0;
+  std::optional<std::int64_t> device_memory_bytes;
+  std::optional<double> peak_flops_per_s;
+  std::string torch_version;  // empty if absent
+  bool has_clock = false;     // the times are on the host's clock
+  bool has_shapes = false;
+
+  // How complete.
+  std::uint64_t text_bytes = 0, event_count = 0;
+  std::int64_t launch_count = 0, gpu_event_count = 0, linked_gpu_event_count = 0;
+  std::int64_t lost_count = 0;  // events that notes of severity kLost and kUnsound count
+  std::optional<std::string> headline_withheld;
+  bool is_host_only = false;
+  std::string step_source;                   // step_source_name()
+  std::vector<std::int64_t> steps_left_out;  // numbers of incomplete steps
+  // Steps beyond the first so many are in no list (docs/formats/summary.md says how many fit); how many that were.
+  std::int64_t steps_not_kept_count = 0;
+  std::int64_t collectives_not_kept_count = 0;
+
+  std::vector<SummaryStep> steps;
+  std::optional<Estimate> unprofiled_step;
+  std::optional<double> flops_per_step;  // by the operators, counted once
+  std::optional<double> mfu_ratio;
+  std::vector<SummaryGroup> groups;
+  std::vector<std::string> collective_names;
+  std::vector<SummaryCollective> collectives;
+  std::vector<SummaryWork> work;           // costliest first
+  std::vector<SummaryOperator> operators;  // likewise
+  std::vector<SummaryFinding> findings;    // in reading order
+  std::string verdict;
+  SummaryReplay replay;
+};
+
+// A file of the run that gave nothing.
+struct UnreadableRank {
+  std::string source;
+  std::string reason;
+  auto operator<=>(const UnreadableRank&) const = default;
+};
+
+// A run, or a part of it: a set. Each distinct rank summary stands in it once, sorted by its bytes in the file within
+// its rank; merging is the union, hence associative, commutative and idempotent, byte for byte.
+struct RunSummary {
+  std::vector<RankSummary> ranks;
+  std::vector<UnreadableRank> unreadable;
+};
+
+}  // namespace stepscope
