@@ -84,25 +84,36 @@ struct SummaryFinding {
   std::string title;
 };
 
-// The rank's replay graph, reduced to where ranks meet: points are step boundaries and the starts and ends of
-// collectives; an edge says "not before from + weight". fleet/reduced_replay.h makes and replays it.
+// The rank's replay graph, reduced to where ranks meet; an edge says "not before from + weight". A point without edges
+// into it (but kOrigin and kEnd) does not occur. fleet/reduced_replay.h makes it, fleet/fleet_replay.h replays it.
 struct SummaryReplayPoint {
-  enum class Kind : std::uint8_t { kStepStart, kArrival, kEnd, kStepEnd };
-  Kind kind = Kind::kStepStart;
-  std::uint32_t of = 0;  // index into steps or collectives
-  TimeNs recorded_ns = 0;
+  enum class Kind : std::uint8_t {
+    kOrigin,     // the first point, once: when the replayed steps began
+    kPass,       // nobody meets here; paths are cut at a few places between steps so that edges stay few
+    kArrival,    // a collective's start on this rank
+    kEnd,        // its end: no edge leads here, the meeting decides
+    kStepStart,  // boundaries on the GPU's clock
+    kStepEnd,
+  };
+  Kind kind = Kind::kOrigin;
+  std::uint32_t of =
+      0;  // kArrival, kEnd: index into collectives; steps: index into steps; kPass: the step that follows
+  TimeNs recorded_ns = 0;  // on the same clock as steps and collectives
 };
 struct SummaryReplayEdge {
   std::uint32_t from = 0;  // index into points, below `to`
   std::uint32_t to = 0;
-  DurationNs recorded_ns = 0;
-  DurationNs unprofiled_ns = 0;   // without the profiler's cost
-  DurationNs uncontended_ns = 0;  // without it, and compute that ran beside a waiting collective at its own speed
+  DurationNs recorded_ns = 0;    // may be negative: a collective may end after what waited for it began, by clock noise
+  DurationNs unprofiled_ns = 0;  // without the profiler's cost
+  DurationNs uncontended_ns = 0;  // without it, and compute that ran beside a collective at its own speed
 };
 struct SummaryReplay {
   std::vector<SummaryReplayPoint> points;  // in topological order
-  std::vector<SummaryReplayEdge> edges;    // by `to`
-  std::optional<std::string> refused;      // why there is none
+  std::vector<SummaryReplayEdge> edges;    // by `to`, then `from`
+  std::uint32_t step_count = 0;            // the first so many of steps are in it; long runs are cut short
+  // The profiler's cost (recorded - unprofiled) may be off by this share of itself, either way.
+  double cost_uncertainty_ratio = 0;
+  std::optional<std::string> refused;  // why there is none
 };
 
 struct RankSummary {

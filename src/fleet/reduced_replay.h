@@ -1,0 +1,26 @@
+// A rank's replay graph, reduced to the points where ranks meet: what all ranks together are replayed from.
+//
+// The whole graph of a rank has some 40,000 edges, more than its summary may hold. What it does between collectives,
+// though, the other ranks see only as "not before": in max-plus algebra each way from one meeting to the next is one
+// number, its longest path. Leaving out what another way always outweighs keeps two or three edges a collective. With
+// any times of collectives that are not negative the reduced graph gives the times of the whole one, to the nanosecond.
+// Keeping only the time between meetings was rejected: it cannot tell a rank that computed from one that waited.
+#pragma once
+
+#include <span>
+
+#include "analyze/facts.h"
+#include "fleet/rank_summary.h"
+
+namespace stepscope {
+
+// What a summary may spend on it: points and edges, as they are kept (docs/formats/summary.md).
+inline constexpr std::size_t kMaxReplayBytes = 64 * 1024;
+
+// `collectives`: the GPU event of each of RankSummary::collectives. `max_steps`: as many as RankSummary::steps has; the
+// last ones are left out where the graph would become larger than `max_bytes`.
+[[nodiscard]] SummaryReplay reduce_replay(const Trace& trace, const Facts& facts,
+                                          std::span<const GpuEventId> collectives, std::size_t max_steps,
+                                          std::size_t max_bytes = kMaxReplayBytes);
+
+}  // namespace stepscope
