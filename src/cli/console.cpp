@@ -102,4 +102,10 @@ Style Console::style(std::string_view colour, std::optional<std::size_t> width) 
 
 bool Console::stderr_is_terminal() { return ::isatty(STDERR_FILENO) != 0; }
 
+std::string Console::refuse_terminal(std::string_view option) {
+  if (::isatty(STDOUT_FILENO) == 0) return "";
+  const std::string asked(option);
+  return asked + " -: standard output is a terminal; name a file, or redirect: " + asked + " - > FILE";
+}
+
 }  // namespace stepscope

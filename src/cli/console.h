@@ -34,6 +34,8 @@ class Console {
   // `colour` is auto, always or never. `width`: given by the user.
   [[nodiscard]] static Style style(std::string_view colour, std::optional<std::size_t> width);
   [[nodiscard]] static bool stderr_is_terminal();
+  // Why `-` cannot take a file that is no text to be read: standard output is a terminal. Empty: it can.
+  [[nodiscard]] static std::string refuse_terminal(std::string_view option);
 
  private:
   std::optional<Error> last_error_;

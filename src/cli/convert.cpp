@@ -93,6 +93,10 @@ std::string check_request(const Request& request) {
                        list_formats());
   }
   const bool is_csv = format->name == "csv";
+  // Tables and stacks are lines to be read.
+  if (request.output == "-" && !is_csv && !format->name.starts_with("folded")) {
+    if (std::string wrong = Console::refuse_terminal("-o"); !wrong.empty()) return wrong;
+  }
   if (!is_csv && !request.table.empty()) return "--table: only CSV has tables";
   if (!is_csv && is_folder(request.output)) return fmt::format("{}: is a folder", request.output);
   if (!request.table.empty()) {

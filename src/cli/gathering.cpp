@@ -55,7 +55,8 @@ void add_recording(Trace trace, const GatherRequest& request, Gathered& gathered
 }
 
 void add_file(const std::string& path, const GatherRequest& request, Gathered& gathered) {
-  auto read = read_file(path, request.trace.threads);
+  auto read = request.opened != nullptr ? read_file(std::move(*request.opened), request.trace.threads)
+                                        : read_file(path, request.trace.threads);
   if (!read) {
     gathered.unusable.push_back({path, read.error()});
     return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/reading.h"
 #include "report/ranks.h"
 #include "report/report.h"
 
@@ -16,7 +17,8 @@ struct GatherRequest {
   std::vector<std::string> files;
   TraceOptions trace;
   std::optional<double> peak_flops_per_s;
-  ReportOptions report;  // its `asked` is filled in from `trace`
+  ReportOptions report;          // its `asked` is filled in from `trace`
+  OpenedFile* opened = nullptr;  // the only file, if it was opened to see what it is
 };
 
 // A recording with its facts, kept while several ranks are looked at together.

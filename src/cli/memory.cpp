@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "cli/memory/snapshot_output.h"
 #include "cli/options.h"
@@ -111,25 +110,6 @@ Result<MemoryReportOptions> options_of(const Request& request) {
     return Error{ErrorCode::kInvalidArgument, "--capacity needs --what-if", {}};
   }
   return options;
-}
-
-// "name", and name#12 or "name 12" for one that is numbered.
-std::string check_steps_name(const MemorySnapshot& snapshot, const MemoryFacts& facts, const std::string& name) {
-  if (name.empty()) return "";
-  for (const MemorySteps& steps : facts.steps.raw()) {
-    if (!steps.moments.empty()) return "";
-  }
-  std::map<std::string_view, std::int64_t> counts;
-  for (const StringId annotation : snapshot.annotations.name.raw()) ++counts[snapshot.text(annotation)];
-  std::string message = fmt::format("no annotation marks steps as `{}`", name);
-  if (counts.empty()) return message + "; the file has no annotations";
-  std::size_t named = 0;
-  constexpr std::size_t kMostNamed = 8;
-  for (const auto& [annotation, count] : counts) {
-    if (named == kMostNamed) break;
-    message += (named++ == 0 ? "; the file has: " : ", ") + shorten_end(clean_text(annotation), 40);
-  }
-  return message;
 }
 
 int complain(const Error& error, Console& console) {
@@ -245,7 +225,8 @@ int run_memory(const Arguments& arguments, Console& console) {
                      "\nType `stepscope memory --help` for the options and examples.");
     return kExitUsage;
   }
-  if (const std::string wrong = check_snapshot_output(request.output, request.file); !wrong.empty()) {
+  const std::string wrong = check_snapshot_output(app, request.output, request.file);
+  if (!wrong.empty()) {
     console.complain(wrong);
     return kExitUsage;
   }

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 
 #include "base/parallel.h"
-#include "import/bytes/byte_source.h"
 #include "import/importers.h"
 #include "memory/address_map.h"
 #include "memory/snapshot_reader.h"
@@ -98,42 +98,57 @@ std::string check_steps_name(const Trace& trace, const std::string& name) {
   return message;
 }
 
-// Asked only after the importers gave the file up.
-bool is_snapshot_file(const std::string& path) {
-  if (path == "-") return false;  // read already
-  const auto opened = open_bytes(path, false);
-  if (!opened) return false;
-  std::string prefix(kPrefixBytes, '\0');
-  const auto got = read_fully(**opened, prefix.data(), prefix.size());
-  return got && looks_like_snapshot(std::string_view(prefix).substr(0, *got));
-}
+std::string shown_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 }  // namespace
 
-Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) {
+bool is_regular_file(const std::string& path) {
+  std::error_code ignored;
+  return path != "-" && std::filesystem::is_regular_file(path, ignored);
+}
+
+Result<OpenedFile> open_file(const std::string& path, unsigned threads) {
+  auto opened = open_bytes(path, (threads == 0 ? available_threads() : threads) > 1);
+  if (!opened) return opened.error();
+  std::string prefix(kPrefixBytes, '\0');
+  const auto got = read_fully(**opened, prefix.data(), prefix.size());
+  if (!got) return got.error();
+  prefix.resize(*got);
+  return OpenedFile{path, prefix, put_back(prefix, std::move(*opened))};
+}
+
+bool is_snapshot(const OpenedFile& file) { return looks_like_snapshot(file.prefix); }
+
+Result<std::vector<Trace>> read_file(OpenedFile file, unsigned threads) {
   ReadOptions options;
   options.threads = threads;
-  ProgressLine line(path == "-" ? "standard input" : clean_text(path));
+  const std::string name = shown_name(file.path);
+  ProgressLine line(clean_text(name));
   if (Console::stderr_is_terminal()) {
     options.progress = [&line](std::uint64_t read, std::optional<std::uint64_t> total) { line.update(read, total); };
   }
-  auto read = read_traces(path, options);
-  if (!read && is_snapshot_file(path)) {
-    return Error{ErrorCode::kUnknownFormat, "a memory snapshot, not a trace; type: stepscope memory " + path, path};
+  auto read = read_traces(std::move(file.source), name, options);
+  if (!read && is_snapshot(file)) {  // asked only now: most that looks like one is a trace all the same
+    const std::string again = is_regular_file(file.path) ? file.path : "FILE";
+    return Error{ErrorCode::kUnknownFormat, "a memory snapshot, not a trace; type: stepscope memory " + again, name};
   }
   return read;
+}
+
+Result<std::vector<Trace>> read_file(const std::string& path, unsigned threads) {
+  auto opened = open_file(path, threads);
+  if (!opened) return opened.error();
+  return read_file(std::move(*opened), threads);
 }
 
 namespace {
 
 // The recording with memory of a GPU; of several the first.
-Result<MemorySnapshot> read_trace_as_snapshot(const std::string& path) {
-  if (path == "-") {
-    return Error{ErrorCode::kUnsupported, "a trace; give it as a file, since it is read twice", "standard input"};
-  }
-  const auto traces = read_file(path, available_threads());
+Result<MemorySnapshot> read_trace_as_snapshot(OpenedFile file) {
+  const std::string path = file.path, name = shown_name(path);
+  const auto traces = read_file(std::move(file), available_threads());
   if (!traces) return traces.error();
-  Result<MemorySnapshot> snapshot = Error{ErrorCode::kNotFound, "no recording in it", path};
+  Result<MemorySnapshot> snapshot = Error{ErrorCode::kNotFound, "no recording in it", name};
   for (const Trace& trace : *traces) {
     snapshot = snapshot_from_trace(trace);
     if (!snapshot) continue;
@@ -141,32 +156,36 @@ Result<MemorySnapshot> read_trace_as_snapshot(const std::string& path) {
     return snapshot;
   }
   Error none = snapshot.error();
-  none.message += "; its other answers: stepscope report " + path;
+  none.message += "; its other answers: stepscope report " + (is_regular_file(path) ? path : "FILE");
   return none;
 }
 
 }  // namespace
 
-Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
-  auto opened = open_bytes(path, available_threads() > 1);
-  if (!opened) return opened.error();
-  const std::string name = path == "-" ? "standard input" : path;
-  std::string prefix(kPrefixBytes, '\0');
-  const auto got = read_fully(**opened, prefix.data(), prefix.size());
-  if (!got) return got.error();
-  prefix.resize(*got);
-  const bool is_trace = looks_like_trace(prefix);
-  if (is_trace && !looks_like_snapshot(prefix)) return read_trace_as_snapshot(path);
-  const auto source = put_back(std::move(prefix), std::move(*opened));
-  ProgressLine line(path == "-" ? "standard input" : clean_text(path));
+Result<MemorySnapshot> read_snapshot_file(OpenedFile file) {
+  const bool is_trace = looks_like_trace(file.prefix);
+  if (is_trace && !is_snapshot(file)) return read_trace_as_snapshot(std::move(file));
+  const std::string name = shown_name(file.path);
+  ProgressLine line(clean_text(name));
   const bool shows_progress = Console::stderr_is_terminal();
+  ByteSource& source = *file.source;
   auto snapshot = read_snapshot(name, [&](char* into, std::size_t size) {
-    if (shows_progress) line.update(source->stored_bytes_read(), source->stored_bytes_total());
-    return source->read(into, size);
+    if (shows_progress) line.update(source.stored_bytes_read(), source.stored_bytes_total());
+    return source.read(into, size);
   });
-  if (!snapshot) return is_trace ? read_trace_as_snapshot(path) : snapshot.error();
-  source->add_notes(snapshot->notes);
-  return snapshot;
+  if (snapshot) {
+    source.add_notes(snapshot->notes);
+    return snapshot;
+  }
+  if (!is_trace || !is_regular_file(file.path)) return snapshot.error();
+  auto again = open_file(file.path);  // begins like either
+  return again ? read_trace_as_snapshot(std::move(*again)) : again.error();
+}
+
+Result<MemorySnapshot> read_snapshot_file(const std::string& path) {
+  auto opened = open_file(path);
+  if (!opened) return opened.error();
+  return read_snapshot_file(std::move(*opened));
 }
 
 std::string apply_map_beside(const std::string& path, const MemorySnapshot& snapshot, MemoryFacts& facts) {
@@ -179,6 +198,24 @@ std::string apply_map_beside(const std::string& path, const MemorySnapshot& snap
   if (!map) return map.error().to_string();
   (void)apply_address_map(*map, snapshot, facts);
   return "";
+}
+
+std::string check_steps_name(const MemorySnapshot& snapshot, const MemoryFacts& facts, const std::string& name) {
+  if (name.empty()) return "";
+  for (const MemorySteps& steps : facts.steps.raw()) {
+    if (!steps.moments.empty()) return "";
+  }
+  std::map<std::string_view, std::int64_t> counts;
+  for (const StringId annotation : snapshot.annotations.name.raw()) ++counts[snapshot.text(annotation)];
+  std::string message = fmt::format("no annotation marks steps as `{}`", name);
+  if (counts.empty()) return message + "; the file has no annotations";
+  std::size_t named = 0;
+  constexpr std::size_t kMostNamed = 8;
+  for (const auto& [annotation, count] : counts) {
+    if (named == kMostNamed) break;
+    message += (named++ == 0 ? "; the file has: " : ", ") + shorten_end(clean_text(annotation), 40);
+  }
+  return message;
 }
 
 std::string list_numbers(std::vector<std::int64_t> numbers) {

@@ -47,7 +47,7 @@ void add_options(CLI::App& app, Request& request) {
   app.add_option("--finding", request.finding, "the proof of finding N, on the timeline")
       ->type_name("N")
       ->check(whole_number(1, 1000));
-  app.add_option("--html", request.html, "write a page too, as `stepscope view` does")->type_name("FILE");
+  app.add_option("--html", request.html, "write a page too, as `stepscope view` does; -: only it")->type_name("FILE");
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -83,6 +83,7 @@ bool write_page(const Reports& reports, const Request& request, Console& console
 }
 
 int print_one(const Report& report, const Request& request, const Style& style, Console& console) {
+  if (request.html == "-") return print(write_html(report), exit_code_of(report.status), console);
   if (!write_page(report, request, console)) return kExitUnusable;
   const int exit_code = exit_code_of(report.status);
   if (request.json) return print(write_json(report), exit_code, console);
@@ -92,9 +93,19 @@ int print_one(const Report& report, const Request& request, const Style& style, 
 
 int print_all(const RankReports& ranks, const Request& request, const Style& style, Console& console) {
   for (const UnusableFile& file : ranks.unusable) console.complain(file.error);
+  if (request.html == "-") return print(write_html(ranks), exit_code_of(ranks.status), console);
   if (!write_page(ranks, request, console)) return kExitUnusable;
   const std::string text = request.json ? write_json(ranks) : write_terminal(ranks, style);
   return print(text, exit_code_of(ranks.status), console);
+}
+
+std::string check_html(const Request& request) {
+  if (request.html == "-") {
+    if (request.json || request.finding) return "--html - gives standard output to the page: --json or --finding apart";
+    return Console::refuse_terminal("--html");
+  }
+  if (request.html.empty() || !is_input(request.html, request.files)) return "";
+  return "--html " + request.html + " is a file that is read; name another";
 }
 
 std::string check_finding(const Gathered& gathered, const Request& request) {
@@ -113,8 +124,8 @@ int run_report(const Arguments& arguments, Console& console) {
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  if (!request.html.empty() && is_input(request.html, request.files)) {
-    console.complain("--html " + request.html + " is a file that is read; name another");
+  if (const std::string wrong = check_html(request); !wrong.empty()) {
+    console.complain(wrong);
     return kExitUsage;
   }
   const Style style = Console::style(request.style.colour, request.style.width);

@@ -14,8 +14,6 @@
 #include "cli/gathering.h"
 #include "cli/reading.h"
 #include "cli/units.h"
-#include "import/bytes/byte_source.h"
-#include "memory/snapshot_reader.h"
 #include "report/html/html_page.h"
 #include "report/html/memory_data.h"
 #include "report/numbers.h"
@@ -31,7 +29,7 @@ constexpr const char* kExamples =
     "  stepscope view trace.pt.trace.json.gz            writes trace.html\n"
     "  stepscope view trace.json.gz -o report.html --open\n"
     "  stepscope view rank*.json.gz -o run.html         one row a rank, on one clock\n"
-    "  stepscope view run.stepscope -o - > run.html\n"
+    "  zcat trace.json.gz | stepscope view - -o - > page.html\n"
     "  stepscope view snapshot.pickle                   memory: _dump_snapshot's file\n\n"
     "The page is one file and loads nothing: mail it, or keep it with the results.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 nothing usable or not written,\n"
@@ -41,6 +39,7 @@ struct Request {
   GatherRequest gather;
   std::string output;
   bool open = false;
+  std::string only_of_traces;  // an option that was given and asks what a memory snapshot cannot answer
 };
 
 void add_options(CLI::App& app, Request& request) {
@@ -59,7 +58,8 @@ void add_options(CLI::App& app, Request& request) {
 
 // "runs/loader.pt.trace.json.gz" -> "loader.html"
 std::string page_name(const std::string& file) {
-  std::string name = file == "-" ? "report" : std::filesystem::path(file).filename().string();
+  // A pipe's name says nothing.
+  std::string name = is_regular_file(file) ? std::filesystem::path(file).filename().string() : "report";
   for (const std::string_view suffix : {".gz", ".json", ".pickle", ".stepscope", ".trace", ".pt"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
@@ -95,29 +95,41 @@ int write_page(const std::string& html, const Request& request, int exit_code, C
   return exit_code;
 }
 
-// Enough to tell a snapshot from a trace.
-constexpr std::size_t kPrefixBytes = 4096;
-
-bool is_snapshot(const std::string& path) {
-  if (path == "-") return false;
-  const auto opened = open_bytes(path, false);
-  if (!opened) return false;
-  std::string prefix(kPrefixBytes, '\0');
-  const auto got = read_fully(**opened, prefix.data(), prefix.size());
-  if (!got) return false;
-  prefix.resize(*got);
-  return looks_like_snapshot(prefix);
+// Of several files: one that can be opened twice, as this one looks.
+bool is_snapshot_file(const std::string& path) {
+  if (!is_regular_file(path)) return false;
+  const auto opened = open_file(path);
+  return opened && is_snapshot(*opened);
 }
 
-int view_snapshot(const Request& request, Console& console) {
-  const auto snapshot = read_snapshot_file(request.gather.files.front());
+// What is wrong with -o; empty if nothing.
+std::string check_output(const Request& request) {
+  if (request.output != "-") {
+    if (!is_input(request.output, request.gather.files)) return "";
+    return fmt::format("{}: is a file to be read; name another", request.output);
+  }
+  if (request.open) return "--open needs a file: -o FILE";
+  return Console::refuse_terminal("-o");
+}
+
+int view_snapshot(OpenedFile file, const Request& request, Console& console) {
+  const std::string& path = request.gather.files.front();
+  if (!request.only_of_traces.empty()) {
+    console.complain(fmt::format("{}: a memory snapshot, which has no {}", path, request.only_of_traces));
+    return kExitUsage;
+  }
+  const auto snapshot = read_snapshot_file(std::move(file));
   if (!snapshot) {
     console.complain(snapshot.error());
     return kExitUnusable;
   }
   MemoryFacts facts = compute_memory_facts(*snapshot, {request.gather.trace.steps_name});
-  if (const std::string unused = apply_map_beside(request.gather.files.front(), *snapshot, facts); !unused.empty()) {
+  if (const std::string unused = apply_map_beside(path, *snapshot, facts); !unused.empty()) {
     console.complain(clean_text(unused) + "; categories are inferred");
+  }
+  if (const std::string wrong = check_steps_name(*snapshot, facts, request.gather.trace.steps_name); !wrong.empty()) {
+    console.complain(Error{ErrorCode::kInvalidArgument, wrong, path});
+    return kExitUsage;
   }
   MemoryReportOptions options;
   options.device_number = request.gather.trace.device;
@@ -130,23 +142,7 @@ int view_snapshot(const Request& request, Console& console) {
   return write_page(html, request, exit_code_of(report->status), console);
 }
 
-}  // namespace
-
-int run_view(const Arguments& arguments, Console& console) {
-  CLI::App app("The report and the timeline as one HTML page.", "stepscope view");
-  Request request;
-  add_options(app, request);
-  if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  if (request.output.empty()) request.output = page_name(request.gather.files.front());
-  if (is_input(request.output, request.gather.files)) {
-    console.complain(fmt::format("{}: is a file to be read; name another", request.output));
-    return kExitUsage;
-  }
-  if (std::any_of(request.gather.files.begin(), request.gather.files.end(), is_snapshot)) {
-    if (request.gather.files.size() == 1) return view_snapshot(request, console);
-    console.complain("a memory snapshot makes a page of its own: give one file");
-    return kExitUsage;
-  }
+int view_traces(Request& request, Console& console) {
   request.gather.report.page = true;
   Gathered gathered = gather(request.gather);
   if (!gathered.wrong.empty()) {
@@ -161,6 +157,40 @@ int run_view(const Arguments& arguments, Console& console) {
   }
   const RankReports ranks = join(std::move(gathered));
   return write_page(write_html(ranks), request, exit_code_of(ranks.status), console);
+}
+
+int view_one(Request& request, Console& console) {
+  auto opened = open_file(request.gather.files.front(), request.gather.trace.threads);
+  if (!opened) {
+    console.complain(opened.error());
+    return kExitUnusable;
+  }
+  if (is_snapshot(*opened)) return view_snapshot(std::move(*opened), request, console);
+  request.gather.opened = &*opened;
+  return view_traces(request, console);
+}
+
+}  // namespace
+
+int run_view(const Arguments& arguments, Console& console) {
+  CLI::App app("The report and the timeline as one HTML page.", "stepscope view");
+  Request request;
+  add_options(app, request);
+  if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
+  if (request.output.empty()) request.output = page_name(request.gather.files.front());
+  for (const char* option : {"--rank", "--window", "--peak"}) {
+    if (request.only_of_traces.empty() && app.count(option) > 0) request.only_of_traces = option;
+  }
+  if (const std::string wrong = check_output(request); !wrong.empty()) {
+    console.complain(wrong);
+    return kExitUsage;
+  }
+  if (request.gather.files.size() == 1) return view_one(request, console);
+  if (std::any_of(request.gather.files.begin(), request.gather.files.end(), is_snapshot_file)) {
+    console.complain("a memory snapshot makes a page of its own: give one file");
+    return kExitUsage;
+  }
+  return view_traces(request, console);
 }
 
 }  // namespace stepscope

@@ -68,25 +68,28 @@ bool looks_like_trace(std::string_view prefix) {
   return false;
 }
 
+Result<std::vector<Trace>> read_traces(std::unique_ptr<ByteSource> opened, const std::string& name,
+                                       const ReadOptions& options) {
+  if (options.is_stopped) opened = std::make_unique<StoppableSource>(std::move(opened), options.is_stopped);
+  std::string prefix(kPrefixBytes, '\0');
+  Result<std::size_t> got = read_fully(*opened, prefix.data(), prefix.size());
+  if (!got) return got.error();
+  prefix.resize(*got);
+  if (prefix.empty()) return nothing_there(*opened, name);
+
+  for (const Importer& importer : kImporters) {
+    if (!importer.recognises(prefix)) continue;
+    const std::unique_ptr<ByteSource> source = put_back(std::move(prefix), std::move(opened));
+    return importer.read(*source, name, options);
+  }
+  return Error{ErrorCode::kUnknownFormat, "not a trace: no known format starts like this", name, 0};
+}
+
 Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options) {
   const unsigned threads = options.threads == 0 ? available_threads() : options.threads;
   Result<std::unique_ptr<ByteSource>> opened = open_bytes(path, threads > 1);
   if (!opened) return opened.error();
-  if (options.is_stopped) *opened = std::make_unique<StoppableSource>(std::move(*opened), options.is_stopped);
-  const std::string name = path == "-" ? "standard input" : path;
-
-  std::string prefix(kPrefixBytes, '\0');
-  Result<std::size_t> got = read_fully(**opened, prefix.data(), prefix.size());
-  if (!got) return got.error();
-  prefix.resize(*got);
-  if (prefix.empty()) return nothing_there(**opened, name);
-
-  for (const Importer& importer : kImporters) {
-    if (!importer.recognises(prefix)) continue;
-    const std::unique_ptr<ByteSource> source = put_back(std::move(prefix), std::move(*opened));
-    return importer.read(*source, name, options);
-  }
-  return Error{ErrorCode::kUnknownFormat, "not a trace: no known format starts like this", name, 0};
+  return read_traces(std::move(*opened), path == "-" ? "standard input" : path, options);
 }
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "trace/trace.h"
 
 namespace stepscope {
+
+class ByteSource;
 
 struct ReadOptions {
   unsigned threads = 0;  // 0: as many as the process may use. The result does not depend on it.
@@ -30,6 +33,11 @@ struct ReadOptions {
 // trace. Damage is noted in the traces; an Error means that nothing at all could be read. Its message tells
 // apart: no such file, no permission, a directory, an empty file, no trace, no events, only metadata.
 [[nodiscard]] Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options = {});
+
+// The same of a file that is open already, as open_bytes() left it: a pipe cannot be opened a second time. `name`
+// stands in messages.
+[[nodiscard]] Result<std::vector<Trace>> read_traces(std::unique_ptr<ByteSource> opened, const std::string& name,
+                                                     const ReadOptions& options = {});
 
 // Does a file that begins with these bytes (decompressed) hold trace events or a capture? Stricter than the importers
 // themselves, which take any JSON that might: for commands that read something else and were given a trace.

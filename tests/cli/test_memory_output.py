@@ -52,6 +52,17 @@ class MemoryOutput(unittest.TestCase):
         self.assertEqual({len(line) for line in summary.split("\n")[:-1]}, {77})
         self.assertIn("|            CUDA OOMs: 1            |        cudaMalloc retries: -         |", summary)
 
+    def test_nothing_that_is_asked_is_left_out_in_silence(self):
+        for words, said in ((("-o", self.path("a.pickle"), "--json"), "without -o"), (("--summary", "--json"), "--stats"),
+                            (("--summary", "--at", "oom"), "--at"), (("-o", self.path("a.pickle"), "--folded"), "--folded"),
+                            (("-o", self.path("a.pickle"), "--device", "0"), "--device")):
+            with self.subTest(words):
+                done = run("memory", RECORDED, *words)
+                self.assertEqual(done.status, USAGE)
+                self.assertIn(said, done.err)
+        self.assertEqual(os.listdir(self.folder.name), [])
+        self.assertEqual(run("memory", RECORDED, "--stats", "--json").json(), run("memory", RECORDED, "--stats").json())
+
     def test_what_is_refused(self):
         for arguments, status in ((("-o", "a.txt"), USAGE), (("--max-entries", "3"), USAGE), (("-o", "a.pickle", "--stats"), USAGE),
                                   (("--stats", "--device", "5"), USAGE), (("-o", "none/a.pickle"), UNUSABLE)):

@@ -1,8 +1,11 @@
 """view: a page is written whole or not at all, under a name that makes sense, and the exit status is report's."""
+import gzip
 import os
 import pathlib
+import pty
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from program import COMPLETE, DATA, PARTIAL, PROGRAM, UNUSABLE, USAGE
@@ -10,6 +13,7 @@ from program import COMPLETE, DATA, PARTIAL, PROGRAM, UNUSABLE, USAGE
 GOOD = DATA / "cases/A00_good.json"
 CUT = DATA / "cases/A01_truncated_mid_event.json"
 RECORDED = DATA / "h200/graph.pt.trace.json.gz"
+SNAPSHOT = DATA / "memory/h200/snap.oom.pickle.gz"
 
 
 class View(unittest.TestCase):
@@ -44,6 +48,72 @@ class View(unittest.TestCase):
         self.assertEqual(done.returncode, COMPLETE)
         self.assertIn(b"step", done.stdout)
         self.assertEqual((self.path / "page.html").read_bytes(), view.stdout)
+
+    def test_the_page_alone_to_standard_output(self):
+        view = self.run_in_folder("view", GOOD, "-o", "-")
+        done = self.run_in_folder("report", GOOD, "--html", "-")
+        self.assertEqual((done.returncode, done.stderr), (COMPLETE, b""))
+        self.assertEqual(done.stdout, view.stdout)
+        both = self.run_in_folder("report", GOOD, CUT, "--html", "-")
+        self.assertEqual(both.returncode, PARTIAL)
+        self.assertTrue(both.stdout.startswith(b"<!doctype html>"))
+        self.assertEqual(self.run_in_folder("report", GOOD, "--html", "-", "--json").returncode, USAGE)
+        self.assertEqual(self.run_in_folder("view", GOOD, "-o", "-", "--open").returncode, USAGE)
+        self.assertEqual(self.files(), [])
+
+    def test_no_page_and_no_binary_on_a_terminal(self):
+        for words in (["view", GOOD, "-o", "-"], ["report", GOOD, "--html", "-"], ["convert", GOOD, "-o", "-"],
+                      ["memory", SNAPSHOT, "-o", "-"]):
+            with self.subTest(words):
+                ours, theirs = pty.openpty()
+                done = subprocess.run([PROGRAM, *map(str, words)], stdout=theirs, stderr=subprocess.PIPE, cwd=self.path)
+                os.close(theirs)
+                os.close(ours)
+                self.assertEqual(done.returncode, USAGE)
+                self.assertIn(b"standard output is a terminal", done.stderr)
+        self.assertEqual(self.files(), [])
+
+    def test_reads_pipes_as_it_reads_files(self):
+        for kept in (GOOD, SNAPSHOT):
+            text = kept.read_bytes()
+            plain = gzip.decompress(text) if kept.name.endswith(".gz") else text
+            for given in {text, plain}:
+                with self.subTest(kept.name, size=len(given)):
+                    done = self.run_in_folder("view", "-", input=given, timeout=60)
+                    self.assertEqual((done.returncode, self.files()), (COMPLETE, ["report.html"]), done.stderr)
+                    os.unlink(self.path / "report.html")
+        done = self.run_in_folder("view", "-", "-o", "-", input=GOOD.read_bytes(), timeout=60)
+        self.assertIn(b'id="stepscope-recording-0"', done.stdout)
+        done = self.run_in_folder("view", "-", input=b"", timeout=60)
+        self.assertEqual(done.returncode, UNUSABLE)
+        self.assertIn(b"empty", done.stderr)
+
+    def test_a_named_pipe_is_opened_once(self):
+        pipe = self.path / "pipe"
+        os.mkfifo(pipe)
+        for command, kept, status in (("view", GOOD, COMPLETE), ("view", SNAPSHOT, COMPLETE), ("memory", SNAPSHOT, COMPLETE),
+                                      ("memory", DATA / "cases/A38_memory_instants.json", COMPLETE), ("report", SNAPSHOT, UNUSABLE)):
+            with self.subTest((command, kept.name)):
+                writer = threading.Thread(target=lambda: self.write_into(pipe, kept.read_bytes()))
+                writer.start()
+                done = self.run_in_folder(command, pipe, timeout=60)
+                writer.join()
+                self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(b"type: stepscope memory FILE", done.stderr)
+
+    def write_into(self, pipe, data):
+        try:
+            pipe.write_bytes(data)
+        except BrokenPipeError:
+            pass
+
+    def test_a_snapshot_has_no_rank_window_or_peak(self):
+        for option, value in (("--rank", "0"), ("--window", "all"), ("--peak", "989T"), ("--steps", "nosuch")):
+            with self.subTest(option):
+                done = self.run_in_folder("view", SNAPSHOT, option, value)
+                self.assertEqual(done.returncode, USAGE)
+                self.assertIn(value.encode() if option == "--steps" else option.encode(), done.stderr)
+        self.assertEqual(self.files(), [])
 
     def test_damage_shows_in_the_exit_status_and_in_the_page(self):
         done = self.run_in_folder("view", CUT, "-o", "cut.html")

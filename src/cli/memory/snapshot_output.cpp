@@ -38,6 +38,20 @@ int write_file(const SnapshotOutput& output, const MemorySnapshot& snapshot, int
   return written ? complete : kExitUnusable;
 }
 
+// What is asked of the report, which is not made then.
+std::string check_beside(const CLI::App& app, const SnapshotOutput& output) {
+  if (app.count("--json") > 0) {
+    if (!output.path.empty())
+      return "-o writes the snapshot, not the report; for the report: --json > FILE, without -o";
+    if (output.is_summary) return "--summary is a text; its numbers as JSON: --stats";
+  }
+  const char* asked = !output.path.empty() ? "-o" : output.is_summary ? "--summary" : "--stats";
+  for (const char* option : {"--at", "--by", "--what-if", "--capacity", "--diff", "--folded", "--top"}) {
+    if (app.count(option) > 0) return fmt::format("{} does not go with {}", option, asked);
+  }
+  return !output.path.empty() && app.count("--device") > 0 ? "--device does not go with -o: all GPUs are written" : "";
+}
+
 }  // namespace
 
 void add_snapshot_output(CLI::App& app, SnapshotOutput& output) {
@@ -49,15 +63,19 @@ void add_snapshot_output(CLI::App& app, SnapshotOutput& output) {
   app.add_flag("--stats", output.is_stats, "the keys of torch.cuda.memory_stats(), as JSON");
 }
 
-std::string check_snapshot_output(const SnapshotOutput& output, const std::string& input) {
-  if (output.path.empty()) return output.max_entries ? "--max-entries needs -o" : "";
-  if (output.is_summary || output.is_stats) return "-o does not go with --summary or --stats";
+std::string check_snapshot_output(const CLI::App& app, const SnapshotOutput& output, const std::string& input) {
+  if (output.max_entries && output.path.empty()) return "--max-entries needs -o";
+  if (!output.is_asked()) return "";
+  if (!output.path.empty() && (output.is_summary || output.is_stats)) return "-o does not go with --summary or --stats";
+  if (std::string wrong = check_beside(app, output); !wrong.empty()) return wrong;
+  if (output.path.empty()) return "";
+  if (output.path == "-") return Console::refuse_terminal("-o");
   if (!shape_of(output.path)) {
     return fmt::format("{}: no format is known by this name; written are .pickle and .json, each perhaps with .gz",
                        output.path);
   }
   std::error_code ignored;
-  if (input != "-" && output.path != "-" && std::filesystem::equivalent(input, output.path, ignored))
+  if (input != "-" && std::filesystem::equivalent(input, output.path, ignored))
     return fmt::format("{}: is the file to be read; name another, since not everything in it is kept", output.path);
   return "";
 }

@@ -19,8 +19,9 @@ struct SnapshotOutput {
 
 // -o, --max-entries, --summary, --stats.
 void add_snapshot_output(CLI::App& app, SnapshotOutput& output);
-// What is wrong with them; empty if nothing. `input`: the file that is read.
-[[nodiscard]] std::string check_snapshot_output(const SnapshotOutput& output, const std::string& input);
+// What is wrong with them and with the options beside them; empty if nothing. `input`: the file that is read.
+[[nodiscard]] std::string check_snapshot_output(const CLI::App& app, const SnapshotOutput& output,
+                                                const std::string& input);
 // The exit status; `complete` where nothing fails. `device` is that of --summary and --stats.
 [[nodiscard]] int write_snapshot_output(const SnapshotOutput& output, const MemorySnapshot& snapshot,
                                         const MemoryFacts& facts, SnapshotDeviceId device, int complete,
