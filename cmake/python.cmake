@@ -19,13 +19,17 @@ function(stepscope_python_module name)
 
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   nanobind_add_module(_core BACKEND_MODULE nanobind_backend NB_SUPPRESS_WARNINGS ${sources})
-  list(TRANSFORM room_DEPENDS PREPEND stepscope_)
-  target_link_libraries(_core PRIVATE ${room_DEPENDS} ${room_LIBRARIES})
+  foreach(room ${room_DEPENDS})
+    if(TARGET stepscope_${room}) # a room of headers alone has no library
+      target_link_libraries(_core PRIVATE stepscope_${room})
+    endif()
+  endforeach()
+  target_link_libraries(_core PRIVATE ${room_LIBRARIES})
   # Nothing but the module's entry: other modules in the process may hold another Stepscope.
   target_link_options(_core PRIVATE -Wl,--exclude-libs,ALL)
 
   set(package ${PROJECT_BINARY_DIR}/python/stepscope)
-  set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package} INSTALL_RPATH "$ORIGIN/lib")
+  set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package})
   set(from ${PROJECT_SOURCE_DIR}/python/stepscope)
   # Links, so that an edit needs no build.
   add_custom_target(
@@ -37,8 +41,8 @@ function(stepscope_python_module name)
   install(TARGETS _core LIBRARY DESTINATION stepscope COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS stepscope RUNTIME DESTINATION stepscope/bin COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS stepscope_agent_library LIBRARY DESTINATION stepscope/lib/stepscope COMPONENT python EXCLUDE_FROM_ALL)
-  install(FILES ${PROJECT_SOURCE_DIR}/src/agent/python/sitecustomize.py DESTINATION stepscope/lib/stepscope/python
-          COMPONENT python EXCLUDE_FROM_ALL)
+  file(GLOB hooks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/agent/python/*.py)
+  install(FILES ${hooks} DESTINATION stepscope/lib/stepscope/python COMPONENT python EXCLUDE_FROM_ALL)
   # A wheel gets the Python files from scikit-build-core.
   if(NOT SKBUILD)
     install(DIRECTORY ${from}/ DESTINATION stepscope COMPONENT python EXCLUDE_FROM_ALL
