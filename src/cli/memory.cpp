@@ -218,6 +218,10 @@ int run_memory(const Arguments& arguments, Console& console) {
   add_options(app, request, what_if);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   request.is_what_if_asked = what_if->count() > 0;
+  if (request.at.empty() && app.count("--at") > 0) {
+    console.complain("--at: no moment is named; give peak, oom, start, end, '#123' or a time such as 2.5s");
+    return kExitUsage;
+  }
   give_back_file(request);
   const auto options = options_of(request);
   if (!options || request.file.empty()) {

@@ -1,6 +1,8 @@
 // Reads how a person names a moment.
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "memory/facts.h"
@@ -52,11 +54,25 @@ std::size_t moment_at(const MemorySnapshot& snapshot, IdRange<SnapshotEntryId> e
   return moment;
 }
 
-MaybeInt find_first_time(const MemorySnapshot& snapshot, IdRange<SnapshotEntryId> entries) {
+struct TimeRange {
+  MaybeInt first, last;  // of the entries that have one
+};
+
+TimeRange find_times(const MemorySnapshot& snapshot, IdRange<SnapshotEntryId> entries) {
+  TimeRange times;
   for (const SnapshotEntryId entry : entries.ids()) {
-    if (snapshot.entries.time_us[entry].has_value()) return snapshot.entries.time_us[entry];
+    const MaybeInt time = snapshot.entries.time_us[entry];
+    if (!time.has_value()) continue;
+    if (!times.first.has_value()) times.first = time;
+    if (!times.last.has_value() || times.last.value() < time.value()) times.last = time;
   }
-  return {};
+  return times;
+}
+
+std::string milliseconds(double time_us) {
+  std::array<char, 64> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.3fms", time_us / 1e3);
+  return text.data();
 }
 
 Result<std::size_t> find_entry_moment(IdRange<SnapshotEntryId> entries, std::string_view text) {
@@ -73,13 +89,20 @@ Result<std::size_t> find_time_moment(const MemorySnapshot& snapshot, IdRange<Sna
   const auto since_start = read_duration_us(text);
   const auto absolute = read_number<std::int64_t>(text);
   if (!since_start.has_value() && !absolute.has_value()) return refuse(text, "not understood");
-  const MaybeInt first = find_first_time(snapshot, entries);
-  if (!first.has_value()) return refuse(text, "the entries have no times");
-  if (since_start.has_value()) {
-    return moment_at(snapshot, entries, static_cast<double>(first.value()) + *since_start);
+  const TimeRange times = find_times(snapshot, entries);
+  if (!times.first.has_value()) return refuse(text, "the entries have no times");
+  if (!since_start.has_value() && *absolute < times.first.value()) {
+    return refuse(text, "before the first entry (" + std::to_string(times.first.value()) + ")");
   }
-  if (*absolute < first.value()) return refuse(text, "before the first entry (" + std::to_string(first.value()) + ")");
-  return moment_at(snapshot, entries, static_cast<double>(*absolute));
+  // What is held after the last entry is what is held at the end, until the snapshot was taken; when that was, the file
+  // does not say.
+  const auto first = static_cast<double>(times.first.value()), last = static_cast<double>(times.last.value());
+  const double time = since_start.has_value() ? first + *since_start : static_cast<double>(*absolute);
+  if (time > last) {
+    return refuse(text, since_start.has_value() ? "the last entry is at " + milliseconds(last - first)
+                                                : "after the last entry (" + std::to_string(times.last.value()) + ")");
+  }
+  return moment_at(snapshot, entries, time);
 }
 
 }  // namespace
@@ -88,10 +111,11 @@ Result<std::size_t> find_moment(const MemorySnapshot& snapshot, const MemoryFact
                                 std::string_view text) {
   const DeviceMemoryFacts& of_device = facts.devices[device];
   const IdRange<SnapshotEntryId> entries = snapshot.devices.entries[device];
+  // Without a history nobody knows what was held before the end.
+  if (!of_device.has_history && text != "end") return refuse(text, "no history was recorded");
   if (text == "start") return std::size_t{0};
   if (text == "end") return static_cast<std::size_t>(entries.size());
   if (text == "peak") {
-    if (!of_device.has_history) return refuse(text, "no history was recorded");
     const LevelFacts& allocated = of_device.levels[static_cast<std::size_t>(MemoryLevelKind::kAllocated)];
     return moment_after(snapshot, device, allocated.peak_entry);
   }

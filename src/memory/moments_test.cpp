@@ -41,8 +41,9 @@ TEST_F(Moments, HaveTimes) {
   EXPECT_EQ(find("2ms"), 3U);
   EXPECT_EQ(find("0.0025s"), 3U);
   EXPECT_EQ(find("2999us"), 3U);
-  EXPECT_EQ(find("10s"), 5U);
+  EXPECT_EQ(find("4ms"), 5U);
   EXPECT_EQ(find("3000"), 3U);
+  EXPECT_EQ(find("5000"), 5U);
 }
 
 TEST_F(Moments, AreRefusedWithWhatIsWanted) {
@@ -55,6 +56,23 @@ TEST_F(Moments, AreRefusedWithWhatIsWanted) {
   }
   for (MaybeInt& time : snapshot_.entries.time_us.raw()) time = {};
   EXPECT_NE(refuse("2ms").find("the entries have no times"), std::string::npos);
+}
+
+TEST_F(Moments, AfterTheLastEntryAreNotInTheFile) {
+  EXPECT_NE(refuse("4001us").find("the last entry is at 4.000ms"), std::string::npos) << refuse("4001us");
+  EXPECT_NE(refuse("1e30s").find("the last entry is at 4.000ms"), std::string::npos);
+  EXPECT_NE(refuse("5001").find("after the last entry (5000)"), std::string::npos);
+}
+
+TEST(MomentsWithoutHistory, OnlyTheEndIsKnown) {
+  const MemorySnapshot snapshot = drawn_snapshot("older_segment A 20M\n");
+  const MemoryFacts facts = compute_memory_facts(snapshot);
+  for (const char* text : {"start", "peak", "oom", "#0", "0s"}) {
+    const auto found = find_moment(snapshot, facts, SnapshotDeviceId(0), text);
+    ASSERT_FALSE(found) << text;
+    EXPECT_NE(found.error().message.find("no history was recorded"), std::string::npos);
+  }
+  EXPECT_TRUE(find_moment(snapshot, facts, SnapshotDeviceId(0), "end"));
 }
 
 TEST_F(Moments, TheLastOomIsMeant) {

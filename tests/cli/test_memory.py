@@ -98,6 +98,19 @@ class Traces(unittest.TestCase):
         self.assertEqual(piped.json()["devices"], read.json()["devices"])
 
 
+class MomentsThatAreNotThere(unittest.TestCase):
+    def test_are_refused_and_the_end_is_not_shown_for_them(self):
+        for name, at, said in (("C01_basic_proto4.pickle", "1e30s", "the last entry is at 7.000ms"),
+                               ("C01_basic_proto4.pickle", "", "no moment is named"),
+                               ("C08_no_history.pickle", "start", "no history was recorded"),
+                               ("C08_no_history.pickle", "#0", "no history was recorded")):
+            with self.subTest(name=name, at=at):
+                done = memory(f"memory/{name}", "--at", at)
+                self.assertEqual((done.status, done.out), (USAGE, ""))
+                self.assertIn(said, done.err)
+        self.assertEqual(memory("memory/C08_no_history.pickle", "--at", "end").status, COMPLETE)
+
+
 class AddressMap(unittest.TestCase):
     def test_the_map_beside_a_snapshot_decides(self):
         with tempfile.TemporaryDirectory() as folder:
