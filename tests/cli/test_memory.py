@@ -490,6 +490,7 @@ class Documents(unittest.TestCase):
         self.assertIsNotNone(row["withheld"])
         self.assertEqual([row[k] for k in ("reserved_peak_bytes", "allocated_peak_bytes", "retries", "oom")], [None] * 4)
         self.assertLess(row["replay_matched"], row["replay_total"])
+        self.assertEqual(list(row), list(made(training(), "--what-if", "default")["what_if"][0]), "the same keys, with null")
         self.assertIn("Withheld", memory("-", "--what-if", stdin=broken.pickle()).out)
 
 
