@@ -30,6 +30,14 @@ bool add_bytes(std::int64_t& total, std::int64_t bytes) {
   return true;
 }
 
+// A kind of a newer version is a loss all the same.
+NoteKind note_kind_of(std::string_view name) {
+  for (std::size_t i = 0; i < kNoteKindCount; ++i) {
+    if (note_kind_name(static_cast<NoteKind>(i)) == name) return static_cast<NoteKind>(i);
+  }
+  return NoteKind::kDamagedEvent;
+}
+
 template <class Table>
 void truncate(Table& table, std::size_t rows) {
   Table::for_each_member([&](auto member) { (table.*member).raw().resize(rows); });
@@ -80,6 +88,7 @@ Status SnapshotTree::finish(Value top, std::uint64_t byte_count) {
   gather_marks();
   mark_cut_histories();
   write_counted_notes();
+  if (losses_.lost_anything()) add_losses();
   return Done{};
 }
 
@@ -123,6 +132,9 @@ Status SnapshotTree::read_top(Value top) {
       case Word::kOverflowed:
         overflowed_ = value;
         break;
+      case Word::kLosses:
+        read_losses(value);
+        break;
       default:
         note_unknown_key(key);
     }
@@ -137,6 +149,35 @@ void SnapshotTree::count_host(Value host_traces) {
   std::size_t count = 0;
   for_each_item(host_traces, [&](Value item) { count += item.is(ValueKind::kEntry) ? 1 : count_items(item); });
   out_.info.host_entry_count = count;
+}
+
+// What the file that this one was made of had lost (snapshot_writer.cpp).
+void SnapshotTree::read_losses(Value losses) {
+  for_each_item(losses, [&](Value loss) {
+    std::string_view kind, example;
+    std::int64_t count = 0, first_offset = 0;
+    for_each_key(loss, [&](Value key, Value value) {
+      const Word word = key.is(ValueKind::kText) ? word_of(StringId{key.index()}) : Word::kUnknown;
+      if (word == Word::kKind) kind = text_of(value);
+      if (word == Word::kExample) example = text_of(value);
+      if (word == Word::kCount) count = int_of(value).value_or(0);
+      if (word == Word::kFirstOffset) first_offset = int_of(value).value_or(0);
+    });
+    losses_.add(note_kind_of(kind), NoteSeverity::kLost,
+                static_cast<std::uint64_t>(std::max<std::int64_t>(first_offset, 0)), example,
+                static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1)));
+  });
+}
+
+// Some of what was lost can be seen again in what was written (blocks that do not fill their segment); it is counted in
+// the file's own words already.
+void SnapshotTree::add_losses() {
+  Notes all = losses_;
+  for (const Note& note : out_.notes.all()) {
+    if (note.severity == NoteSeverity::kLost && losses_.count(note.kind) > 0) continue;
+    all.add(note.kind, note.severity, note.first_offset, note.example, note.count);
+  }
+  out_.notes = std::move(all);
 }
 
 std::string SnapshotTree::scalar_text(Value value) const {

@@ -164,6 +164,8 @@ class SnapshotTree {
   void read_settings(Value settings);
   void gather_marks();
   void count_host(Value host_traces);
+  void read_losses(Value losses);
+  void add_losses();
   void mark_cut_histories();
   [[nodiscard]] std::string scalar_text(Value value) const;
   void write_counted_notes();
@@ -217,6 +219,7 @@ class SnapshotTree {
   };
   void count_name(Counted& counted, StringId name);
   Counted unknown_keys_, unknown_actions_;
+  Notes losses_;  // that the file itself tells of
 };
 
 }  // namespace stepscope::snapshot_reading

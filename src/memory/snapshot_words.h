@@ -82,7 +82,12 @@ namespace stepscope::snapshot_reading {
   WORD(kTemporary, "temporary")                       \
   WORD(kActivation, "activation")                     \
   WORD(kGradient, "gradient")                         \
-  WORD(kAutogradDetail, "autograd_detail")
+  WORD(kAutogradDetail, "autograd_detail")            \
+  WORD(kLosses, "stepscope_losses")                   \
+  WORD(kKind, "kind")                                 \
+  WORD(kCount, "count")                               \
+  WORD(kFirstOffset, "first_offset")                  \
+  WORD(kExample, "example")
 
 #define STEPSCOPE_WORD_NAME(name, text) name,
 #define STEPSCOPE_WORD_TEXT(name, text) std::string_view(text),

@@ -55,6 +55,7 @@ class SnapshotWalk {
     if (snapshot_.settings.is_recorded) write_settings();
     if (!snapshot_.annotations.empty()) write_annotations();
     write_limits();
+    write_losses();
     out_.end_dict();
   }
 
@@ -291,6 +292,24 @@ class SnapshotWalk {
       out_.boolean(device.has_value() &&
                    (devices.is_history_cut[device] != 0 || kept(device).size() < devices.entries[device].size()));
     });
+    out_.end_list();
+  }
+
+  // A key of our own, which other readers do not look at: what is written would look whole without it.
+  void write_losses() {
+    if (!snapshot_.notes.lost_anything()) return;
+    out_.key("stepscope_losses");
+    out_.begin_list();
+    for (const Note& note : snapshot_.notes.all()) {
+      if (note.severity < NoteSeverity::kLost) continue;
+      out_.begin_item();
+      out_.begin_dict();
+      put_text("kind", note_kind_name(note.kind));
+      put_unsigned("count", note.count);
+      put_unsigned("first_offset", note.first_offset);
+      put_text("example", note.example);
+      out_.end_dict();
+    }
     out_.end_list();
   }
 

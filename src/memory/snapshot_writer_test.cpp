@@ -128,6 +128,27 @@ TEST(SnapshotWriter, EveryReadableFileReadsBackTheSame) {
   }
 }
 
+TEST(SnapshotWriter, WhatWasLostIsToldByTheFileWritten) {
+  for (const char* name : {"hostile/missing_keys.pickle", "hostile/negative_sizes.pickle"}) {
+    const MemorySnapshot before = snapshot_of_file(name);
+    ASSERT_TRUE(before.notes.lost_anything());
+    for (const SnapshotShape shape : {SnapshotShape::kPickle, SnapshotShape::kJson}) {
+      SCOPED_TRACE(name);
+      const std::string bytes = bytes_of(before, shape);
+      const auto after = read_snapshot_bytes(bytes);
+      ASSERT_TRUE(after.has_value()) << after.error().to_string();
+      ASSERT_EQ(after->notes.all().size(), before.notes.all().size());
+      const Note &lost = before.notes.all().front(), &told = after->notes.all().front();
+      EXPECT_EQ(told.kind, lost.kind);
+      EXPECT_EQ(told.severity, NoteSeverity::kLost);
+      EXPECT_EQ(told.count, lost.count);
+      EXPECT_EQ(told.first_offset, lost.first_offset);
+      EXPECT_EQ(told.example, lost.example);
+      EXPECT_EQ(bytes_of(*after, shape), bytes) << "nothing is counted twice";
+    }
+  }
+}
+
 TEST(SnapshotWriter, TheNewestEntriesAreKeptAndTheDeviceIsCut) {
   const MemorySnapshot before = snapshot_of_file("C01_basic_proto4.pickle");
   const SnapshotDeviceId device(std::size_t{0});

@@ -7,7 +7,7 @@ import pickle
 import tempfile
 import unittest
 
-from program import COMPLETE, DATA, UNUSABLE, USAGE, run
+from program import COMPLETE, DATA, PARTIAL, UNUSABLE, USAGE, run
 
 RECORDED = "memory/h200/snap.oom.pickle.gz"
 
@@ -62,6 +62,14 @@ class MemoryOutput(unittest.TestCase):
                 self.assertIn(said, done.err)
         self.assertEqual(os.listdir(self.folder.name), [])
         self.assertEqual(run("memory", RECORDED, "--stats", "--json").json(), run("memory", RECORDED, "--stats").json())
+
+    def test_a_loss_travels_with_the_file(self):
+        lossy = run("memory", "memory/hostile/missing_keys.pickle", "--json")
+        done = run("memory", "memory/hostile/missing_keys.pickle", "-o", self.path("a.pickle"))
+        self.assertEqual((lossy.status, done.status), (PARTIAL, PARTIAL))
+        again = run("memory", self.path("a.pickle"), "--json")
+        self.assertEqual(again.status, PARTIAL)
+        self.assertEqual(again.json()["notes"], lossy.json()["notes"])
 
     def test_what_is_refused(self):
         for arguments, status in ((("-o", "a.txt"), USAGE), (("--max-entries", "3"), USAGE), (("-o", "a.pickle", "--stats"), USAGE),

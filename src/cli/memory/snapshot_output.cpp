@@ -82,7 +82,7 @@ std::string check_snapshot_output(const CLI::App& app, const SnapshotOutput& out
 
 int write_snapshot_output(const SnapshotOutput& output, const MemorySnapshot& snapshot, const MemoryFacts& facts,
                           SnapshotDeviceId device, int complete, Console& console) {
-  if (snapshot.notes.unsound()) {  // a snapshot has no place for notes: what is written would look whole
+  if (snapshot.notes.unsound()) {
     console.complain(
         Error{ErrorCode::kDamaged, "no number of this file is sound, so nothing is made of it", snapshot.info.source});
     return kExitUnusable;
