@@ -89,15 +89,16 @@ struct SummaryFinding {
 struct SummaryReplayPoint {
   enum class Kind : std::uint8_t {
     kOrigin,     // the first point, once: when the replayed steps began
-    kPass,       // nobody meets here; paths are cut at a few places between steps so that edges stay few
+    kPass,       // nobody meets here; ways from step to step are cut at a few places so that edges stay few
+    kReady,      // what a collective sends has been computed; likewise
     kArrival,    // a collective's start on this rank
     kEnd,        // its end: no edge leads here, the meeting decides
     kStepStart,  // boundaries on the GPU's clock
     kStepEnd,
   };
   Kind kind = Kind::kOrigin;
-  std::uint32_t of =
-      0;  // kArrival, kEnd: index into collectives; steps: index into steps; kPass: the step that follows
+  // kReady, kArrival, kEnd: index into collectives; steps: index into steps; kPass: the step that follows.
+  std::uint32_t of = 0;
   TimeNs recorded_ns = 0;  // on the same clock as steps and collectives
 };
 struct SummaryReplayEdge {
