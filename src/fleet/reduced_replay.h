@@ -23,4 +23,7 @@ inline constexpr std::size_t kMaxReplayBytes = 64 * 1024;
                                           std::span<const GpuEventId> collectives, std::size_t max_steps,
                                           std::size_t max_bytes = kMaxReplayBytes);
 
+// How many bytes it takes as variable-length differences.
+[[nodiscard]] std::size_t estimate_replay_bytes(const SummaryReplay& replay);
+
 }  // namespace stepscope
