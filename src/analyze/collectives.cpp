@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kBandwidthBytes = 1e6;
 
-std::optional<double> dtype_bytes(std::string_view dtype) {
+std::optional<std::int64_t> dtype_bytes(std::string_view dtype) {
   for (const std::string_view name : {"Double", "Long", "UInt64", "ComplexFloat"}) {
     if (dtype == name) return 8;
   }
@@ -36,14 +36,24 @@ double bus_factor(std::string_view collective, std::int64_t group_size) {
   return 1;
 }
 
-std::optional<double> find_bus_bytes(const Trace& trace, GpuEventId event) {
-  const CollectiveId id = trace.gpu_events.collective[event];
+std::optional<std::int64_t> find_bytes(const Trace& trace, CollectiveId id) {
   if (!id.has_value()) return std::nullopt;
   const Collectives& all = trace.collectives;
   const std::int64_t elements = std::max(all.in_count[id].value_or(0), all.out_count[id].value_or(0));
   const auto size = dtype_bytes(trace.text(all.dtype[id]));
-  if (elements <= 0 || !size) return std::nullopt;
-  return static_cast<double>(elements) * *size * bus_factor(trace.text(all.name[id]), all.group_size[id].value_or(0));
+  std::int64_t bytes = 0;
+  if (elements <= 0 || !size || __builtin_mul_overflow(elements, *size, &bytes)) return std::nullopt;
+  return bytes;
+}
+
+CollectiveRun describe_run(const Trace& trace, GpuEventId event, std::optional<std::size_t> step) {
+  const CollectiveId id = trace.gpu_events.collective[event];
+  CollectiveRun run{event, step, find_bytes(trace, id), std::nullopt};
+  if (!run.bytes) return run;
+  const Collectives& all = trace.collectives;
+  run.bus_bytes =
+      static_cast<double>(*run.bytes) * bus_factor(trace.text(all.name[id]), all.group_size[id].value_or(0));
+  return run;
 }
 
 std::optional<std::size_t> find_step(const Trace& trace, const Steps& steps, GpuEventId event) {
@@ -87,7 +97,7 @@ std::vector<CollectiveRun> find_collectives(const Trace& trace, const GpuTimelin
   for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
     if (classes.of[id] != KernelClass::kCommunication || !timeline.counts(trace, id)) continue;
     if (events.start_ns[id] < steps.window.start_ns || events.start_ns[id] >= steps.window.end_ns) continue;
-    out.push_back({id, find_step(trace, steps, id), find_bus_bytes(trace, id)});
+    out.push_back(describe_run(trace, id, find_step(trace, steps, id)));
   }
   return out;
 }

@@ -16,8 +16,9 @@ namespace stepscope {
 
 struct CollectiveRun {
   GpuEventId event;
-  std::optional<std::size_t> step;  // index into Steps::steps, by host time of its launch, else by GPU time
-  std::optional<double> bus_bytes;  // missing when sizes were not recorded
+  std::optional<std::size_t> step;    // index into Steps::steps, by host time of its launch, else by GPU time
+  std::optional<std::int64_t> bytes;  // of the larger side; missing when sizes were not recorded
+  std::optional<double> bus_bytes;    // that cross the wire; likewise
 };
 
 // Communication kernels of one device in the window, in order of start.

@@ -21,7 +21,8 @@
 namespace stepscope {
 
 // One step of one rank. Times are since 1970 on its host's clock (base_ns added) when RankSummary::has_clock, else the
-// file's own. gpu_busy_ns + sum(idle_ns) == duration_ns, exactly.
+// file's own. gpu_busy_ns + sum(idle_ns) == duration_ns, exactly; but where is_host_only, all of GPU and idle is 0.
+// A recording without steps (step_source "none") has one, number 0: its whole window.
 struct SummaryStep {
   std::int64_t number = 0;
   TimeNs start_ns = 0;
@@ -37,15 +38,18 @@ struct SummaryStep {
 struct SummaryGroup {
   std::string name;
   std::string description;          // "default_pg", "mesh_tp", ...; empty if the file does not say
+  std::optional<std::int64_t> size;
   std::vector<std::int64_t> ranks;  // ascending; empty if unknown
 };
 
-// One collective on this rank, in order of (group, sequence).
+// One collective on this rank, in order of (step, group, sequence). Where not all could be kept, those of the first
+// steps are: a step's are here all or none, but when the first step alone has too many.
 struct SummaryCollective {
   std::uint32_t group = 0;  // index into groups
   std::uint32_t name = 0;   // index into collective_names: "allreduce", ...
   std::uint32_t step = 0;   // index into steps
-  // k-th of its group in its step, from 0: the same on every rank of the group, or the program would hang.
+  // k-th of its group in its step, from 0: the same on every rank of the group, or the program would hang. Sends and
+  // receives, of which ranks have different numbers, are counted after all others of their group and step.
   std::uint32_t sequence = 0;
   TimeNs start_ns = 0;  // this rank arrived
   TimeNs end_ns = 0;
@@ -56,6 +60,7 @@ struct SummaryCollective {
 
 // GPU work that one operator does with one kernel at one place. `busy_by_step_ns` shares gpu_busy_ns among the rows:
 // where several events run at once, each nanosecond goes to one of them, so that the rows add up to the steps exactly.
+// count and gpu_sum_ns are over all steps, also those that did not fit (steps_not_kept_count).
 struct SummaryWork {
   std::string operator_name;  // "aten::mm"; empty if unknown
   std::string shapes;         // of its inputs, torch's text; empty if not recorded
@@ -63,7 +68,7 @@ struct SummaryWork {
   std::string place;          // spans around it, outermost first: "forward", "backward"; empty if none
   KernelClass kernel_class = KernelClass::kOther;
   TensorCores tensor_cores = TensorCores::kUnknown;
-  std::int64_t count = 0;                   // events, over all steps
+  std::int64_t count = 0;                   // events that began in a step, over all steps
   DurationNs gpu_sum_ns = 0;                // sum of their lengths, over all steps
   std::vector<DurationNs> busy_by_step_ns;  // one for each of steps
 };

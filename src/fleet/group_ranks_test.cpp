@@ -1,0 +1,25 @@
+// Lists as torch writes them, whole and cut.
+#include "fleet/group_ranks.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+using Ranks = std::vector<std::int64_t>;
+
+TEST(GroupRanks, WholeLists) {
+  EXPECT_EQ(read_group_ranks("[0, 1]"), (Ranks{0, 1}));
+  EXPECT_EQ(read_group_ranks("[7]"), (Ranks{7}));
+  EXPECT_EQ(read_group_ranks("[4,0,2]"), (Ranks{0, 2, 4}));
+}
+
+TEST(GroupRanks, WhatIsNoWholeListGivesNone) {
+  for (const char* text : {"", "[]", "[0, 1, ...", "[0, 1, ...]", "[0, ..., 7]", "[0, 1", "0, 1", "[0, -1]", "[0, 0]",
+                           "[0 1]", "[99999999999]", "[0, 1] "}) {
+    EXPECT_EQ(read_group_ranks(text), Ranks{}) << text;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope

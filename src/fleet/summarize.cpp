@@ -1,0 +1,180 @@
+// The summary as a table of contents: who recorded, how complete, the steps, then what happened in them.
+//
+// Nothing is computed here that the report of one rank does not show too: facts are copied, and only the lists that
+// facts do not have (work rows, numbered collectives) are made, each in a file of its own.
+#include "fleet/summarize.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analyze/averages.h"
+#include "fleet/fit_summary.h"
+#include "fleet/rank_of_name.h"
+#include "fleet/summary_collectives.h"
+#include "fleet/summary_limits.h"
+#include "fleet/work_rows.h"
+
+namespace stepscope {
+namespace {
+
+void add_identity(const Trace& trace, const Facts& facts, RankSummary& summary) {
+  const TraceInfo& info = trace.info;
+  summary.source = info.source;
+  summary.rank = info.rank;
+  if (!summary.rank) {
+    summary.rank = rank_of_name(info.source);
+    summary.rank_is_from_name = summary.rank.has_value();
+  }
+  summary.world_size = info.world_size;
+  summary.host_name = info.host_name;
+  summary.backend = info.backend;
+  summary.torch_version = info.torch_version;
+  summary.has_shapes = info.record_shapes || facts.flops.shapes_recorded;
+  summary.peak_flops_per_s = facts.efficiency.peak_flops_per_s;
+  if (facts.main_busy() == nullptr) return;
+  const DeviceId device = facts.main_busy()->device;
+  summary.device_name = trace.text(trace.devices.name[device]);
+  summary.device_number = trace.devices.number[device];
+  const MaybeInt memory = trace.devices.memory_bytes[device];
+  if (memory.has_value()) summary.device_memory_bytes = memory.value();
+}
+
+void add_completeness(const Trace& trace, const Facts& facts, RankSummary& summary) {
+  summary.text_bytes = trace.info.text_bytes;
+  summary.event_count = trace.info.event_count;
+  summary.launch_count = facts.ledger.launch_count;
+  summary.gpu_event_count = facts.ledger.gpu_event_count;
+  summary.linked_gpu_event_count = facts.ledger.linked_gpu_event_count;
+  for (const Note& note : trace.notes.all()) {
+    if (note.severity >= NoteSeverity::kLost) add_bounded(summary.lost_count, static_cast<std::int64_t>(note.count));
+  }
+  summary.headline_withheld = facts.ledger.headline_withheld;
+  summary.is_host_only = facts.ledger.is_host_only;
+  summary.step_source = step_source_name(facts.steps.source);
+  summary.steps_left_out = facts.steps.left_out;
+}
+
+// Times that cannot be: no step of such a recording means anything, and sums over them would overflow.
+bool has_sound_times(const Steps& steps) {
+  const Interval window = steps.window;
+  return window.start_ns > -kMostTimeNs / 2 && window.end_ns < kMostTimeNs / 2 && window.length_ns() <= kMostLengthNs &&
+         std::all_of(steps.steps.begin(), steps.steps.end(), [&](const Step& step) {
+           return step.host.start_ns > -kMostTimeNs / 2 && step.host.end_ns < kMostTimeNs / 2 &&
+                  step.host.length_ns() <= kMostLengthNs && step.gpu.length_ns() <= kMostLengthNs;
+         });
+}
+
+// The host's clock, where the file says how its own relates to it.
+std::optional<std::int64_t> clock_base(const Trace& trace) {
+  const std::int64_t base = trace.info.base_ns;
+  if (base <= 0 || base > kMostTimeNs / 2) return std::nullopt;
+  return base;
+}
+
+// The whole window as one step, for recordings in which no steps were found.
+void add_whole_window(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+  const DeviceBusy* busy = facts.main_busy();
+  SummaryStep step;
+  step.start_ns = facts.steps.window.start_ns + base_ns;
+  step.duration_ns = facts.steps.recorded_ns();
+  step.host_span_ns = step.duration_ns;
+  if (busy != nullptr) {
+    step.gpu_busy_ns = busy->gpu_busy_ns;
+    step.exposed_communication_ns = busy->exposed_communication_ns;
+    step.idle_ns = facts.main_idle()->blame_ns;
+  }
+  summary.steps.push_back(step);
+}
+
+void add_memory(const Facts& facts, RankSummary& summary) {
+  for (const DeviceMemoryLevels& device : facts.memory.devices) {
+    if (device.device_number != summary.device_number) continue;
+    for (std::size_t i = 0; i < summary.steps.size() && i < device.allocated_peak_by_step_bytes.size(); ++i) {
+      summary.steps[i].allocated_peak_bytes = device.allocated_peak_by_step_bytes[i];
+      summary.steps[i].reserved_peak_bytes = device.reserved_peak_by_step_bytes[i];
+    }
+  }
+}
+
+void add_steps(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+  const std::vector<Step>& steps = facts.steps.steps;
+  const DeviceBusy* busy = facts.main_busy();
+  const std::size_t kept = std::min(steps.size(), kMostSummarySteps);
+  summary.steps_not_kept_count = static_cast<std::int64_t>(steps.size() - kept);
+  for (std::size_t i = 0; i < kept; ++i) {
+    SummaryStep step;
+    step.number = steps[i].number;
+    step.start_ns = steps[i].gpu.start_ns + base_ns;
+    step.duration_ns = steps[i].duration_ns();
+    step.host_span_ns = steps[i].host.length_ns();
+    if (busy != nullptr) {
+      step.gpu_busy_ns = busy->busy_by_step_ns[i];
+      step.exposed_communication_ns = busy->exposed_communication_by_step_ns[i];
+      step.idle_ns = facts.main_idle()->blame_by_step_ns[i];
+    }
+    summary.steps.push_back(step);
+  }
+  if (steps.empty()) add_whole_window(facts, base_ns, summary);
+  add_memory(facts, summary);
+}
+
+std::vector<StepStretch> step_stretches(const Steps& steps) {
+  std::vector<StepStretch> stretches;
+  const auto add = [&](Interval gpu, std::size_t step) {
+    for (const Interval& part : subtract(IntervalSet{gpu}, steps.unrecorded)) stretches.push_back({part, step});
+  };
+  if (steps.steps.empty()) add(steps.window, 0);
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) add(steps.steps[i].gpu, i);
+  return stretches;
+}
+
+// Of the steps' host time, by name; the costliest, then the rest as one row.
+void add_operators(const Trace& trace, const Facts& facts, RankSummary& summary) {
+  AveragesOptions options;
+  const std::vector<Step>& steps = facts.steps.steps;
+  options.window = steps.empty() ? facts.steps.window : Interval{steps.front().host.start_ns, steps.back().host.end_ns};
+  for (const AverageRow& row : compute_averages(trace, options).rows) {
+    if (row.device_type != "DeviceType.CPU" || row.is_user_annotation || row.is_async || row.key.empty()) continue;
+    summary.operators.push_back({row.key, row.count, std::max<DurationNs>(0, row.self_cpu_time_total_ns)});
+  }
+  std::sort(summary.operators.begin(), summary.operators.end(), [](const auto& a, const auto& b) {
+    return std::tuple(-a.self_cpu_ns, -a.count, std::string_view(a.name)) <
+           std::tuple(-b.self_cpu_ns, -b.count, std::string_view(b.name));
+  });
+}
+
+void add_findings(std::span<const Finding> findings, RankSummary& summary) {
+  for (const Finding& finding : findings) {
+    summary.findings.push_back({finding.id, std::string(severity_name(finding.severity)), finding.saving,
+                                finding.saving_ratio, finding.title});
+  }
+}
+
+}  // namespace
+
+RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<const Finding> findings,
+                            const std::string& verdict) {
+  RankSummary summary;
+  add_identity(trace, facts, summary);
+  add_completeness(trace, facts, summary);
+  add_findings(findings, summary);
+  summary.verdict = verdict;
+  summary.replay.refused = "ranks are not replayed together yet";
+  if (has_sound_times(facts.steps)) {
+    const std::int64_t base_ns = clock_base(trace).value_or(0);
+    summary.has_clock = clock_base(trace).has_value();
+    add_steps(facts, base_ns, summary);
+    add_collectives(trace, facts, base_ns, summary);
+    summary.work = compute_work_rows(trace, facts, {step_stretches(facts.steps), summary.steps.size(), kMostWorkRows});
+    add_operators(trace, facts, summary);
+    summary.unprofiled_step = facts.what_ifs.unprofiled_step();
+    summary.flops_per_step = facts.efficiency.flops_per_step;
+    summary.mfu_ratio = facts.efficiency.mfu_ratio;
+  } else if (!summary.headline_withheld) {
+    summary.headline_withheld = "the times in the file span more than 52 days, which no recording does";
+  }
+  fit_summary(summary);
+  return summary;
+}
+
+}  // namespace stepscope

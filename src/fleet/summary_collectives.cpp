@@ -1,0 +1,199 @@
+// Numbers collectives so that equal numbers mean the same collective on every rank.
+//
+// The order in which the host launched them is the order that ranks must agree on; on the GPU two streams of one group
+// may swap. Where a launch is lost, the order of starts has to do for that group and step. Sends and receives come last
+// in the numbering: a pipeline's first and last stage have fewer of them, and would shift everything behind.
+#include "fleet/summary_collectives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "analyze/collectives.h"
+#include "fleet/group_ranks.h"
+#include "fleet/summary_limits.h"
+
+namespace stepscope {
+namespace {
+
+struct KernelWord {
+  std::string_view in_kernel;  // lower case
+  std::string_view name;       // torch's word
+};
+// Tried in order, "reducescatter" before "reduce".
+constexpr KernelWord kKernelWords[] = {{"allreduce", "allreduce"},
+                                       {"all_reduce", "allreduce"},
+                                       {"allgather", "allgather"},
+                                       {"all_gather", "allgather"},
+                                       {"reducescatter", "reduce_scatter"},
+                                       {"reduce_scatter", "reduce_scatter"},
+                                       {"alltoall", "all_to_all"},
+                                       {"all_to_all", "all_to_all"},
+                                       {"sendrecv", "send_recv"},
+                                       {"broadcast", "broadcast"},
+                                       {"reduce", "reduce"}};
+
+// Old profilers wrote no arguments: the kernel's own name says what it does (ncclKernel_AllReduce_RING_LL_Sum_float,
+// ncclDevKernel_AllGather_..., the same in RCCL but for its ncclDevKernel_Generic).
+std::string_view name_of_kernel(std::string_view kernel) {
+  std::string lower(kernel);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const KernelWord& word : kKernelWords) {
+    if (lower.find(word.in_kernel) != std::string::npos) return word.name;
+  }
+  return "communication";
+}
+
+bool is_between_two(std::string_view name) {
+  return name.find("send") != std::string_view::npos || name.find("recv") != std::string_view::npos;
+}
+
+struct Found {
+  CollectiveRun run;
+  std::size_t step = 0;
+  std::string_view group, name;
+  TimeNs launched_ns = 0;
+  bool is_linked = false;
+  bool is_last = false;  // a send or receive
+};
+
+std::vector<Found> find_in_steps(const Trace& trace, const Facts& facts) {
+  std::vector<Found> all;
+  const bool has_steps = !facts.steps.steps.empty();
+  for (const CollectiveRun& run :
+       find_collectives(trace, facts.timeline, facts.classes, facts.steps, facts.main_busy()->device)) {
+    if (has_steps && !run.step) continue;
+    const DurationNs length = facts.timeline.end_ns[run.event] - trace.gpu_events.start_ns[run.event];
+    if (length > kMostLengthNs) continue;  // damage
+    Found found{run, run.step.value_or(0), {}, {}, 0, false, false};
+    const CollectiveId id = trace.gpu_events.collective[run.event];
+    if (id.has_value()) found.group = trace.text(trace.collectives.group_name[id]);
+    if (id.has_value()) found.name = trace.text(trace.collectives.name[id]);
+    if (found.name.empty()) found.name = name_of_kernel(trace.text(trace.gpu_events.name[run.event]));
+    const CallId call = trace.gpu_events.call[run.event];
+    found.is_linked = call.has_value();
+    found.launched_ns = call.has_value() ? trace.calls.start_ns[call] : 0;
+    found.is_last = is_between_two(found.name);
+    all.push_back(found);
+  }
+  return all;
+}
+
+// By step and group, then in the order that ranks agree on. `all` comes in order of start, which is kept for ties.
+void sort_as_launched(std::vector<Found>& all) {
+  const auto key = [](const Found& found) { return std::tie(found.step, found.group); };
+  std::stable_sort(all.begin(), all.end(), [&](const Found& a, const Found& b) { return key(a) < key(b); });
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end = std::find_if(begin, all.end(), [&](const Found& found) { return key(found) != key(*begin); });
+    if (std::all_of(begin, end, [](const Found& found) { return found.is_linked; })) {
+      std::stable_sort(begin, end, [](const Found& a, const Found& b) { return a.launched_ns < b.launched_ns; });
+    }
+    std::stable_partition(begin, end, [](const Found& found) { return !found.is_last; });
+    begin = end;
+  }
+}
+
+// Numbers of texts in their order.
+std::map<std::string_view, std::uint32_t> number_texts(const std::vector<Found>& all, std::string_view Found::*member) {
+  std::map<std::string_view, std::uint32_t> numbers;
+  for (const Found& found : all) numbers.emplace(found.*member, 0);
+  std::uint32_t next = 0;
+  for (auto& [text, number] : numbers) number = next++;
+  return numbers;
+}
+
+// When something computes on the device; to be asked how much of a stretch that leaves.
+class ComputeTime {
+ public:
+  ComputeTime(const Trace& trace, const Facts& facts) {
+    const TimeNs first_start_ns = facts.steps.window.start_ns;
+    const TimeNs last_end_ns = facts.steps.window.end_ns + kMostLengthNs;
+    std::vector<Interval> kernels;
+    for (const GpuEventId id : trace.gpu_events_of_device[facts.main_busy()->device].ids()) {
+      if (trace.gpu_events.kind[id] != GpuEventKind::kKernel) continue;
+      if (facts.classes.of[id] == KernelClass::kCommunication) continue;
+      const Interval at{trace.gpu_events.start_ns[id], std::min(facts.timeline.end_ns[id], last_end_ns)};
+      if (at.end_ns > first_start_ns) kernels.push_back({std::max(at.start_ns, first_start_ns), at.end_ns});
+    }
+    set_ = union_of(std::move(kernels));
+    before_ns_.reserve(set_.size());
+    DurationNs sum = 0;
+    for (const Interval& each : set_) {
+      before_ns_.push_back(sum);
+      sum += each.length_ns();
+    }
+  }
+  [[nodiscard]] DurationNs without_compute(Interval at) const {
+    return at.length_ns() - (until(at.end_ns) - until(at.start_ns));
+  }
+
+ private:
+  // Computing time before `time`.
+  [[nodiscard]] DurationNs until(TimeNs time) const {
+    const auto after = std::upper_bound(set_.begin(), set_.end(), time,
+                                        [](TimeNs t, const Interval& each) { return t < each.start_ns; });
+    if (after == set_.begin()) return 0;
+    const auto last = static_cast<std::size_t>(after - set_.begin()) - 1;
+    return before_ns_[last] + std::min(time, set_[last].end_ns) - set_[last].start_ns;
+  }
+
+  IntervalSet set_;
+  std::vector<DurationNs> before_ns_;
+};
+
+void add_groups(const Trace& trace, const std::vector<Found>& all,
+                const std::map<std::string_view, std::uint32_t>& numbers, RankSummary& summary) {
+  summary.groups.resize(numbers.size());
+  for (const auto& [name, number] : numbers) summary.groups[number].name = name;
+  for (const Found& found : all) {
+    const CollectiveId id = trace.gpu_events.collective[found.run.event];
+    if (!id.has_value()) continue;
+    SummaryGroup& group = summary.groups[numbers.at(found.group)];
+    const MaybeInt size = trace.collectives.group_size[id];
+    if (!group.size && size.value_or(0) > 0) group.size = size.value();
+    if (group.ranks.empty()) group.ranks = read_group_ranks(trace.text(trace.collectives.group_ranks[id]));
+  }
+}
+
+std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {
+  if (!bytes || !(*bytes >= 0) || *bytes > static_cast<double>(kMostSummaryBytes)) return std::nullopt;
+  return std::llround(*bytes);
+}
+
+}  // namespace
+
+void add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+  if (facts.main_busy() == nullptr) return;
+  std::vector<Found> all = find_in_steps(trace, facts);
+  sort_as_launched(all);
+  const auto groups = number_texts(all, &Found::group), names = number_texts(all, &Found::name);
+  add_groups(trace, all, groups, summary);
+  for (const auto& [name, number] : names) summary.collective_names.emplace_back(name);
+  const ComputeTime compute(trace, facts);
+  std::uint32_t sequence = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Found& found = all[i];
+    if (found.step >= summary.steps.size()) {
+      summary.collectives_not_kept_count += static_cast<std::int64_t>(all.size() - i);
+      break;
+    }
+    const bool is_next = i > 0 && all[i - 1].step == found.step && all[i - 1].group == found.group;
+    sequence = is_next ? sequence + 1 : 0;
+    const Interval at{trace.gpu_events.start_ns[found.run.event], facts.timeline.end_ns[found.run.event]};
+    SummaryCollective collective;
+    collective.group = groups.at(found.group);
+    collective.name = names.at(found.name);
+    collective.step = static_cast<std::uint32_t>(found.step);
+    collective.sequence = sequence;
+    collective.start_ns = at.start_ns + base_ns;
+    collective.end_ns = at.end_ns + base_ns;
+    if (found.run.bytes && *found.run.bytes <= kMostSummaryBytes) collective.bytes = found.run.bytes;
+    collective.bus_bytes = bounded_bytes(found.run.bus_bytes);
+    collective.exposed_ns = compute.without_compute(at);
+    summary.collectives.push_back(collective);
+  }
+}
+
+}  // namespace stepscope

@@ -1,0 +1,13 @@
+// The collectives of a summary: groups, names, and each collective's place in its group and step.
+#pragma once
+
+#include "analyze/facts.h"
+#include "fleet/rank_summary.h"
+
+namespace stepscope {
+
+// Fills groups, collective_names and collectives of a summary whose steps are made; times get base_ns added. Those
+// outside the steps are left out; those in steps that are not kept are counted.
+void add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary);
+
+}  // namespace stepscope
