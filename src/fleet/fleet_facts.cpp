@@ -1,0 +1,108 @@
+// The passes in order. Each fills its part of the facts and reads only what stands before it.
+//
+// A summary whose times cannot be true (they come from files) is shown and judges nobody, so that no pass needs to fear
+// overflow of sums.
+#include "fleet/fleet_facts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "fleet/lateness.h"
+#include "fleet/order.h"
+#include "fleet/rank_costs.h"
+#include "fleet/roster.h"
+#include "rules/finding.h"
+
+namespace stepscope {
+namespace {
+
+constexpr TimeNs kMaxTime = TimeNs{1} << 61;              // the year 2043
+constexpr DurationNs kMaxDuration = DurationNs{1} << 45;  // 9.8 hours: a quarter of a million add up
+
+bool is_time(TimeNs time) { return time > -kMaxTime && time < kMaxTime; }
+bool is_duration(DurationNs duration) { return duration > -kMaxDuration && duration < kMaxDuration; }
+
+bool has_sane_times(const RankSummary& rank) {
+  const auto sane_step = [](const SummaryStep& step) {
+    return is_time(step.start_ns) && is_duration(step.duration_ns) && is_duration(step.gpu_busy_ns) &&
+           is_duration(step.exposed_communication_ns) &&
+           std::all_of(step.idle_ns.begin(), step.idle_ns.end(), is_duration);
+  };
+  const auto sane_event = [](const SummaryCollective& event) {
+    return is_time(event.start_ns) && is_time(event.end_ns) && is_duration(event.exposed_ns) &&
+           is_duration(minus_ns(event.end_ns, event.start_ns));
+  };
+  const auto sane_work = [](const SummaryWork& work) {
+    return std::all_of(work.busy_by_step_ns.begin(), work.busy_by_step_ns.end(), is_duration);
+  };
+  return std::all_of(rank.steps.begin(), rank.steps.end(), sane_step) &&
+         std::all_of(rank.collectives.begin(), rank.collectives.end(), sane_event) &&
+         std::all_of(rank.work.begin(), rank.work.end(), sane_work);
+}
+
+void withhold_damaged(const RunSummary& run, FleetFacts& facts) {
+  for (FleetRank& row : facts.ranks) {
+    if (!row.headline_withheld && !has_sane_times(run.ranks[row.summary]))
+      row.headline_withheld = "its times cannot be true";
+  }
+}
+
+double saving_of(const SummaryFinding& finding) { return finding.saving_ratio.value_or(-1); }
+
+int order_of(const std::string& severity) {
+  if (severity == severity_name(Severity::kFault)) return 0;
+  return severity == severity_name(Severity::kNote) ? 1 : 2;
+}
+
+bool is_worse(const SummaryFinding& a, const SummaryFinding& b) {
+  if (order_of(a.severity) != order_of(b.severity)) return order_of(a.severity) < order_of(b.severity);
+  return saving_of(a) > saving_of(b);
+}
+
+void share_findings(const RunSummary& run, FleetFacts& facts) {
+  std::map<std::string, std::size_t> known;
+  for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
+    for (const SummaryFinding& finding : run.ranks[facts.ranks[row].summary].findings) {
+      const auto [at, is_new] = known.try_emplace(finding.id, facts.findings.size());
+      if (is_new) facts.findings.push_back({finding.id, row, finding, {}});
+      SharedRankFinding& shared = facts.findings[at->second];
+      if (shared.ranks.empty() || shared.ranks.back() != row) shared.ranks.push_back(row);
+      if (is_new || !is_worse(finding, shared.at_worst)) continue;
+      shared.worst = row;
+      shared.at_worst = finding;
+    }
+  }
+}
+
+// Groups of which one rank is here have met nobody.
+void drop_lone_groups(FleetFacts& facts) {
+  std::vector<std::uint32_t> moved(facts.groups.size(), 0);
+  std::vector<FleetGroup> kept;
+  for (std::size_t group = 0; group < facts.groups.size(); ++group) {
+    moved[group] = static_cast<std::uint32_t>(kept.size());
+    if (facts.groups[group].present_count > 1) kept.push_back(std::move(facts.groups[group]));
+  }
+  facts.groups = std::move(kept);
+  for (FleetStep& step : facts.steps) {
+    if (step.widest) step.widest->group = moved[step.widest->group];
+  }
+}
+
+}  // namespace
+
+FleetFacts compute_fleet_facts(const RunSummary& run) {
+  FleetFacts facts;
+  take_roster(run, facts);
+  withhold_damaged(run, facts);
+  measure_ranks(run, facts);
+  compare_kernels(run, facts);
+  Meetings meetings = match_collectives(run, facts);
+  const RunClock clock = put_on_one_clock(meetings, facts);
+  judge_lateness(meetings, clock, facts);
+  spread_over_ranks(facts);
+  share_findings(run, facts);
+  drop_lone_groups(facts);
+  return facts;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,335 @@
+// From meetings to the rank that all wait for.
+//
+// A wait is the time from a rank's arrival to the last one's, as far as nothing computes on the rank meanwhile: what is
+// hidden under compute delays nobody. Own work = step - waits. In a step that all end together the ranks' own works
+// tell who was slow, also through groups: with tensor and data parallel groups the slow rank's tensor group waits for
+// it inside, so its members' own work is ordinary although they arrive late at their data parallel groups; the members
+// of those wait there. Walking the critical path back over the ranks was tried on paper and rejected: it needs to know
+// which wait held up which arrival, which a summary does not say, and names the same rank.
+//
+// Events that nobody is known to have met (sends in groups of more than two, groups whose other ranks are missing,
+// steps with different counts) have waited for what their bytes do not explain at the best bandwidth seen, as on one
+// rank alone (analyze/collectives.h). So does what a transfer takes too long in a group with missing ranks: then the
+// last one is not among the files.
+//
+// Thresholds. Late is a rank whose own work exceeds the typical one's by 10 % of the step, in the median and in two
+// thirds of its steps: 0.5 % on the recorded healthy pair, 40 % on the planted one. Few are to blame for being late
+// when they are at most a quarter of the ranks (or one of two or three): above that the work is dealt out unevenly.
+#include "fleet/lateness.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "fleet/bandwidth.h"
+#include "fleet/order.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kSameRank = 2.0 / 3.0;
+constexpr double kLargeBytes = 1e6;  // smaller transfers are bound by latency
+
+// One rank in one step.
+struct RankStep {
+  std::int64_t number = 0;
+  std::uint32_t row = 0;
+  std::uint32_t step = 0;  // index into its summary's steps
+  DurationNs own_ns = 0, wait_ns = 0, missing_ns = 0;
+};
+
+class LatenessJudge {
+ public:
+  LatenessJudge(const Meetings& meetings, const RunClock& clock, FleetFacts& facts)
+      : meetings_(meetings), clock_(clock), facts_(facts) {}
+
+  void judge() {
+    best_ = measure_bandwidths(meetings_, facts_);
+    measure_lone_bandwidth();
+    for (std::uint32_t row = 0; row < meetings_.rows.size(); ++row) add_row(row);
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const RankStep& a, const RankStep& b) { return a.number < b.number; });
+    make_steps();
+    find_widest_arrivals();
+    fill_ranks();
+    judge_missing();
+    find_stragglers();
+  }
+
+ private:
+  static std::string_view kind_of(const RankSummary& rank, const SummaryCollective& event) {
+    return event.name < rank.collective_names.size() ? std::string_view(rank.collective_names[event.name])
+                                                     : std::string_view();
+  }
+  static std::size_t group_size(const RankSummary& rank, const SummaryCollective& event) {
+    return event.group < rank.groups.size() ? rank.groups[event.group].ranks.size() : 0;
+  }
+
+  void measure_lone_bandwidth() {
+    for (std::size_t row = 0; row < meetings_.rows.size(); ++row) {
+      const RankSummary* rank = meetings_.rows[row];
+      if (rank == nullptr) continue;
+      for (std::size_t i = 0; i < rank->collectives.size(); ++i) {
+        const SummaryCollective& event = rank->collectives[i];
+        const std::uint32_t at = meetings_.meeting_of[row][i];
+        const bool is_met = at != kNoMeeting && is_whole(meetings_.all[at]);
+        const DurationNs length = minus_ns(event.end_ns, event.start_ns);
+        if (is_met || !event.bus_bytes || length <= 0) continue;
+        const auto bytes = static_cast<double>(*event.bus_bytes);
+        auto& [large, any] = lone_best_[{kind_of(*rank, event), group_size(*rank, event)}];
+        const double speed = bytes / static_cast<double>(length);
+        any = std::max(any, speed);
+        if (bytes >= kLargeBytes) large = std::max(large, speed);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_whole(const FleetMeeting& meeting) const {
+    return meeting.attendance_count >= size_of_group(facts_.groups[meeting.group]);
+  }
+
+  // ns that its bytes take; missing: unknown.
+  std::optional<DurationNs> transfer_at_best(const RankSummary& rank, const SummaryCollective& event,
+                                             const FleetMeeting* meeting) const {
+    if (!event.bus_bytes) return std::nullopt;
+    double per_ns = 0;
+    if (meeting != nullptr) {
+      const auto known = best_.of(meeting->kind, size_of_group(facts_.groups[meeting->group]));
+      per_ns = known.value_or(0) / 1e9;
+    }
+    if (per_ns <= 0) {
+      const auto at = lone_best_.find({kind_of(rank, event), group_size(rank, event)});
+      if (at != lone_best_.end()) per_ns = at->second.first > 0 ? at->second.first : at->second.second;
+    }
+    if (per_ns <= 0) return std::nullopt;
+    return static_cast<DurationNs>(std::min(static_cast<double>(*event.bus_bytes) / per_ns, 1e18));
+  }
+
+  void add_event(std::uint32_t row, std::size_t index, RankStep& out) const {
+    const RankSummary& rank = *meetings_.rows[row];
+    const SummaryCollective& event = rank.collectives[index];
+    const DurationNs length = minus_ns(event.end_ns, event.start_ns);
+    if (length <= 0) return;
+    const std::uint32_t at = meetings_.meeting_of[row][index];
+    const FleetMeeting* meeting = at == kNoMeeting ? nullptr : &meetings_.all[at];
+    DurationNs seen = 0, whole = 0;  // waits for ranks that are here; and in all
+    if (meeting != nullptr) {
+      seen = std::clamp<DurationNs>(minus_ns(meeting->last_arrival_ns, clock_.to_run(row, event.start_ns)), 0, length);
+    }
+    whole = seen;
+    if (meeting == nullptr || !is_whole(*meeting)) {
+      if (const auto transfer = transfer_at_best(rank, event, meeting)) whole = std::max(seen, length - *transfer);
+    }
+    const DurationNs exposed = std::max<DurationNs>(0, event.exposed_ns);
+    constexpr DurationNs kMost = DurationNs{1} << 60;  // whatever a file says, sums stay numbers
+    out.wait_ns = std::min(out.wait_ns + std::min(whole, exposed), kMost);
+    out.missing_ns +=
+        meeting == nullptr && facts_.missing_count == 0 ? 0 : std::min(whole, exposed) - std::min(seen, exposed);
+  }
+
+  void add_row(std::uint32_t row) {
+    const RankSummary* rank = meetings_.rows[row];
+    if (rank == nullptr) return;
+    const auto& met = meetings_.meeting_of[row];
+    if (std::all_of(met.begin(), met.end(), [](std::uint32_t at) { return at == kNoMeeting; })) return;
+    const std::size_t first = all_.size();
+    for (std::uint32_t step = 0; step < rank->steps.size(); ++step)
+      all_.push_back({rank->steps[step].number, row, step});
+    for (std::size_t i = 0; i < rank->collectives.size(); ++i) {
+      const std::uint32_t step = rank->collectives[i].step;
+      if (step < rank->steps.size()) add_event(row, i, all_[first + step]);
+    }
+    for (std::size_t at = first; at < all_.size(); ++at) {
+      const SummaryStep& step = rank->steps[all_[at].step];
+      // Waits of several groups at once are one loss of time.
+      all_[at].wait_ns =
+          std::clamp<DurationNs>(all_[at].wait_ns, 0, std::max<DurationNs>(0, step.exposed_communication_ns));
+      all_[at].missing_ns = std::min(all_[at].missing_ns, all_[at].wait_ns);
+      all_[at].own_ns = step.duration_ns - all_[at].wait_ns;
+    }
+  }
+
+  template <class Visit>
+  void each_step(const Visit& visit) {
+    for (std::size_t from = 0, to = 0; from < all_.size(); from = to) {
+      while (to < all_.size() && all_[to].number == all_[from].number) ++to;
+      if (to - from >= 2) visit(std::span<RankStep>(all_).subspan(from, to - from));
+    }
+  }
+
+  void make_steps() {
+    std::vector<DurationNs> own, waits;
+    each_step([&](std::span<RankStep> ranks) {
+      FleetStep step;
+      step.number = ranks.front().number;
+      step.rank_count = ranks.size();
+      own.clear();
+      waits.clear();
+      for (const RankStep& rank : ranks) {
+        own.push_back(rank.own_ns);
+        waits.push_back(rank.wait_ns);
+        step.slowest_duration_ns =
+            std::max(step.slowest_duration_ns, meetings_.rows[rank.row]->steps[rank.step].duration_ns);
+      }
+      const auto slowest = std::max_element(own.begin(), own.end()) - own.begin();
+      step.slowest = ranks[static_cast<std::size_t>(slowest)].row;
+      step.slowest_own_ns = own[static_cast<std::size_t>(slowest)];
+      ++facts_.ranks[step.slowest].slowest_step_count;
+      step.typical_own_ns = lower_median(own);
+      step.median_wait_ns = lower_median(waits);
+      facts_.steps.push_back(step);
+    });
+  }
+
+  void find_widest_arrivals() {
+    std::map<std::int64_t, const FleetMeeting*> widest;
+    for (const FleetMeeting& meeting : meetings_.all) {
+      if (facts_.groups[meeting.group].refuted) continue;
+      const FleetMeeting*& best = widest[meeting.step_number];
+      if (best == nullptr || spread_of(meeting) > spread_of(*best)) best = &meeting;
+    }
+    std::vector<DurationNs> arrivals;
+    for (FleetStep& step : facts_.steps) {
+      const auto at = widest.find(step.number);
+      if (at == widest.end()) continue;
+      const FleetMeeting& meeting = *at->second;
+      arrivals.clear();
+      for (std::uint32_t i = 0; i < meeting.attendance_count; ++i) {
+        const Attendance& who = meetings_.attendances[meeting.first_attendance + i];
+        arrivals.push_back(minus_ns(clock_.to_run(who.row, meetings_.event(who).start_ns), meeting.first_arrival_ns));
+      }
+      step.widest = FleetStep::Arrivals{
+          meeting.group,         meetings_.kinds[meeting.kind],
+          spread_of(meeting),    std::max<DurationNs>(0, minus_ns(meeting.first_end_ns, meeting.last_arrival_ns)),
+          meeting.first_row,     meeting.last_row,
+          lower_median(arrivals)};
+    }
+  }
+
+  static DurationNs spread_of(const FleetMeeting& meeting) {
+    return minus_ns(meeting.last_arrival_ns, meeting.first_arrival_ns);
+  }
+
+  [[nodiscard]] DurationNs slowest_step() const {
+    DurationNs step = 1;
+    for (const FleetRank& row : facts_.ranks) step = std::max(step, row.step_ns.value_or(0));
+    return step;
+  }
+
+  void fill_ranks() {
+    late_at_ns_ = static_cast<DurationNs>(kLateShare * static_cast<double>(slowest_step()));
+    struct OfRank {
+      std::vector<DurationNs> own, wait, late;
+      std::size_t late_count = 0;
+    };
+    std::vector<OfRank> of(facts_.ranks.size());
+    std::size_t at = 0;
+    each_step([&](std::span<RankStep> ranks) {
+      const FleetStep& step = facts_.steps[at++];
+      for (const RankStep& rank : ranks) {
+        OfRank& row = of[rank.row];
+        row.own.push_back(rank.own_ns);
+        row.wait.push_back(rank.wait_ns);
+        row.late.push_back(rank.own_ns - step.typical_own_ns);
+        row.late_count += row.late.back() >= late_at_ns_ ? 1 : 0;
+      }
+    });
+    for (std::size_t row = 0; row < of.size(); ++row) {
+      if (of[row].own.empty()) continue;
+      FleetRank& rank = facts_.ranks[row];
+      rank.late_step_ratio = static_cast<double>(of[row].late_count) / static_cast<double>(of[row].late.size());
+      rank.own_ns = lower_median(of[row].own);
+      rank.wait_ns = lower_median(of[row].wait);
+      rank.late_ns = lower_median(of[row].late);
+    }
+    spread_waits();
+  }
+
+  // What a mean step of a rank consists of loses its waits.
+  void spread_waits() {
+    std::vector<std::pair<DurationNs, std::int64_t>> sums(facts_.ranks.size());
+    for (const RankStep& rank : all_) {
+      sums[rank.row].first += rank.wait_ns;
+      ++sums[rank.row].second;
+    }
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+      if (sums[row].second > 0)
+        facts_.ranks[row].parts_ns[part_of(KernelClass::kCommunication)] -= sums[row].first / sums[row].second;
+    }
+  }
+
+  void judge_missing() {
+    if (facts_.missing_count == 0 || all_.empty()) return;
+    std::vector<std::pair<DurationNs, std::int64_t>> sums(facts_.ranks.size());
+    for (const RankStep& rank : all_) {
+      sums[rank.row].first += rank.missing_ns;
+      ++sums[rank.row].second;
+    }
+    std::vector<DurationNs> means;
+    for (const auto& [sum, count] : sums) {
+      if (count > 0) means.push_back(sum / count);
+    }
+    facts_.missing_wait_ns = lower_median(means);
+  }
+
+  void find_stragglers() {
+    std::vector<std::size_t> late;
+    std::size_t judged = 0;
+    for (std::size_t row = 0; row < facts_.ranks.size(); ++row) {
+      const FleetRank& rank = facts_.ranks[row];
+      if (!rank.late_ns) continue;
+      ++judged;
+      if (*rank.late_ns >= late_at_ns_ && rank.late_step_ratio >= kSameRank) late.push_back(row);
+    }
+    std::stable_sort(late.begin(), late.end(),
+                     [&](std::size_t a, std::size_t b) { return *facts_.ranks[a].late_ns > *facts_.ranks[b].late_ns; });
+    std::vector<DurationNs> excess;
+    for (const FleetStep& step : facts_.steps) excess.push_back(step.slowest_own_ns - step.typical_own_ns);
+    facts_.median_excess_ns = lower_median(excess);
+    const bool are_few = late.size() <= std::max<std::size_t>(1, judged / 4);
+    if (!late.empty() && are_few) {
+      facts_.stragglers = std::move(late);
+      estimate_saving();
+      return;
+    }
+    facts_.is_uneven = facts_.median_excess_ns >= late_at_ns_;
+    if (facts_.is_uneven) facts_.uneven_ranks = std::move(late);
+  }
+
+  // In each step the slowest of the others decides.
+  void estimate_saving() {
+    std::vector<bool> is_late(facts_.ranks.size(), false);
+    for (const std::size_t row : facts_.stragglers) is_late[row] = true;
+    std::vector<DurationNs> savings;
+    each_step([&](std::span<RankStep> ranks) {
+      std::optional<DurationNs> all, others;
+      for (const RankStep& rank : ranks) {
+        all = std::max(all.value_or(rank.own_ns), rank.own_ns);
+        if (!is_late[rank.row]) others = std::max(others.value_or(rank.own_ns), rank.own_ns);
+      }
+      if (others) savings.push_back(*all - *others);
+    });
+    if (savings.empty()) return;
+    const auto [low, high] = std::minmax_element(savings.begin(), savings.end());
+    Estimate saving{*low, 0, *high};
+    saving.mid_ns = lower_median(savings);
+    facts_.straggler_saving = saving;
+  }
+
+  const Meetings& meetings_;
+  const RunClock& clock_;
+  FleetFacts& facts_;
+  BestBandwidth best_;
+  // (kind, ranks of the group) -> bytes a ns of large ones, of any
+  std::map<std::pair<std::string_view, std::size_t>, std::pair<double, double>> lone_best_;
+  std::vector<RankStep> all_;  // by row, later by step
+  DurationNs late_at_ns_ = 1;
+};
+
+}  // namespace
+
+void judge_lateness(const Meetings& meetings, const RunClock& clock, FleetFacts& facts) {
+  LatenessJudge(meetings, clock, facts).judge();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,152 @@
+// A folder of a run's files is rarely tidy: a rank is missing, another was copied twice, a third is of yesterday's run.
+//
+// Of several files of one rank the one with the most steps is used (then the most GPU events, then the first name): a
+// rank that was recorded twice is as good as one, and looking at both would count its collectives twice. Runs are told
+// apart by world size, backend and time: recordings of one run overlap or lie minutes apart, while a day between two of
+// them means another run. Nothing is dropped for that, since a folder may hold one rank of a run that began
+// earlier; it is said.
+#include "fleet/roster.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "rules/wording.h"
+
+namespace stepscope {
+namespace {
+
+constexpr DurationNs kDay = 86'400'000'000'000;
+
+template <class Value>
+Value commonest(const std::map<Value, std::size_t>& counts) {
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// Better first. Names decide last, so that the order of files does not.
+bool is_better(const RankSummary& a, const RankSummary& b) {
+  return std::tuple(b.steps.size(), b.gpu_event_count, a.source) <
+         std::tuple(a.steps.size(), a.gpu_event_count, b.source);
+}
+
+FleetRank make_row(const RunSummary& run, std::size_t at) {
+  const RankSummary& rank = run.ranks[at];
+  FleetRank row;
+  row.summary = at;
+  row.rank = rank.rank;
+  row.label = rank.rank ? "rank " + std::to_string(*rank.rank) : rank.source;
+  row.source = rank.source;
+  row.host_name = rank.host_name;
+  row.device_name = rank.device_name;
+  row.headline_withheld = rank.headline_withheld;
+  row.step_count = rank.steps.size();
+  return row;
+}
+
+void take_rows(const RunSummary& run, FleetFacts& facts) {
+  std::map<std::int64_t, std::vector<std::size_t>> by_rank;
+  std::vector<std::size_t> without_rank;
+  for (std::size_t at = 0; at < run.ranks.size(); ++at) {
+    if (run.ranks[at].rank) {
+      by_rank[*run.ranks[at].rank].push_back(at);
+    } else {
+      without_rank.push_back(at);
+    }
+  }
+  for (auto& [rank, candidates] : by_rank) {
+    std::sort(candidates.begin(), candidates.end(),
+              [&](std::size_t a, std::size_t b) { return is_better(run.ranks[a], run.ranks[b]); });
+    facts.ranks.push_back(make_row(run, candidates.front()));
+    if (candidates.size() < 2) continue;
+    DoubleRank twice{rank, run.ranks[candidates.front()].source, {}};
+    for (std::size_t i = 1; i < candidates.size(); ++i) twice.others.push_back(run.ranks[candidates[i]].source);
+    facts.doubles.push_back(std::move(twice));
+  }
+  std::sort(without_rank.begin(), without_rank.end(),
+            [&](std::size_t a, std::size_t b) { return run.ranks[a].source < run.ranks[b].source; });
+  for (const std::size_t at : without_rank) facts.ranks.push_back(make_row(run, at));
+  facts.without_rank_count = without_rank.size();
+}
+
+void find_missing(FleetFacts& facts) {
+  if (!facts.world_size) return;
+  std::int64_t present = 0, next = 0;
+  const auto skip_to = [&](std::int64_t end) {
+    for (; next < end && facts.missing.size() < kMaxMissingNamed; ++next) facts.missing.push_back(next);
+    next = std::max(next, end);
+  };
+  for (const FleetRank& row : facts.ranks) {
+    if (!row.rank || *row.rank < 0 || *row.rank >= *facts.world_size) continue;
+    skip_to(*row.rank);
+    next = *row.rank + 1;
+    ++present;
+  }
+  skip_to(*facts.world_size);
+  facts.missing_count = *facts.world_size - present;
+}
+
+// "world sizes 8 (7 files) and 16 (1 file)"
+template <class Value, class Name>
+std::string list_counts(const std::string& what, const std::map<Value, std::size_t>& counts, const Name& name) {
+  std::string text = what;
+  std::size_t at = 0;
+  for (const auto& [value, count] : counts) {
+    if (at == 4) return text + " and more";
+    text += (at == 0                   ? " "
+             : at + 1 == counts.size() ? " and "
+                                       : ", ") +
+            name(value) + " (" + count_of(static_cast<std::int64_t>(count), "file", "files") + ")";
+    ++at;
+  }
+  return text;
+}
+
+struct Seen {
+  std::map<std::int64_t, std::size_t> world_sizes;
+  std::map<std::string, std::size_t> backends;
+  std::vector<TimeNs> starts_ns;  // of files on the hosts' clocks
+};
+
+Seen look_at(const RunSummary& run) {
+  Seen seen;
+  for (const RankSummary& rank : run.ranks) {
+    if (rank.world_size && *rank.world_size > 0) ++seen.world_sizes[*rank.world_size];
+    if (!rank.backend.empty()) ++seen.backends[rank.backend];
+    if (rank.has_clock && !rank.steps.empty()) seen.starts_ns.push_back(rank.steps.front().start_ns);
+  }
+  std::sort(seen.starts_ns.begin(), seen.starts_ns.end());
+  return seen;
+}
+
+void say_what_is_mixed(const Seen& seen, FleetFacts& facts) {
+  if (seen.world_sizes.size() > 1) {
+    facts.mixed.push_back(
+        list_counts("world sizes", seen.world_sizes, [](std::int64_t size) { return std::to_string(size); }));
+  }
+  if (seen.backends.size() > 1) {
+    facts.mixed.push_back(list_counts("backends", seen.backends, [](const std::string& name) { return name; }));
+  }
+  for (std::size_t i = 1; i < seen.starts_ns.size(); ++i) {
+    DurationNs apart = 0;
+    if (!__builtin_sub_overflow(seen.starts_ns[i], seen.starts_ns[i - 1], &apart) && apart <= kDay) continue;
+    facts.mixed.push_back(count_of(static_cast<std::int64_t>(i), "file was", "files were") +
+                          " recorded more than a day before the others");
+    break;
+  }
+}
+
+}  // namespace
+
+void take_roster(const RunSummary& run, FleetFacts& facts) {
+  const Seen seen = look_at(run);
+  if (!seen.world_sizes.empty()) facts.world_size = commonest(seen.world_sizes);
+  say_what_is_mixed(seen, facts);
+  take_rows(run, facts);
+  find_missing(facts);
+  facts.unreadable = run.unreadable;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,11 @@
+// Which summaries stand for which rank: one for each, the others named.
+#pragma once
+
+#include "fleet/fleet_facts.h"
+
+namespace stepscope {
+
+// Fills world_size, ranks (who and where only), missing, doubles, unreadable, without_rank_count and mixed.
+void take_roster(const RunSummary& run, FleetFacts& facts);
+
+}  // namespace stepscope
