@@ -20,6 +20,7 @@ constexpr std::size_t kLeastWidth = 60;  // the tables need so much; a narrower 
 constexpr std::size_t kMostWidth = 120;  // longer lines are hard to read
 
 std::atomic<bool> stdout_was_used{false};
+std::atomic<bool> reader_is_gone{false};
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -63,11 +64,13 @@ bool Console::write(std::string_view text) {
   stdout_was_used = true;
   if (write_all(STDOUT_FILENO, text)) return true;
   const int error = errno;
+  reader_is_gone = error == EPIPE;
   if (error != EPIPE) complain(std::string("cannot write to standard output: ") + std::strerror(error));
   return false;
 }
 
 bool Console::has_written() { return stdout_was_used; }
+bool Console::reader_has_gone() { return reader_is_gone; }
 
 void Console::complain(std::string_view message) {
   complain(Error{ErrorCode::kInvalidArgument, std::string(message), {}});

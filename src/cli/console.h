@@ -23,6 +23,8 @@ class Console {
   [[nodiscard]] bool write(std::string_view text);
   // Was anything written, or tried to be? Of the process: it has one standard output.
   [[nodiscard]] static bool has_written();
+  // Did the reader of standard output close its pipe before all was written?
+  [[nodiscard]] static bool reader_has_gone();
   // "stepscope: MESSAGE" on stderr, safe for any name in it.
   void complain(std::string_view message);
   void complain(const Error& error);

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "export/text_sink.h"
 #include "report/json.h"
 
 namespace {
@@ -41,18 +42,42 @@ std::string& out_of_memory_document() {
   ::_exit(stepscope::kExitUnusable);
 }
 
+int end_by(int signal) {
+  (void)std::signal(signal, SIG_DFL);
+  (void)std::raise(signal);
+  return 128 + signal;  // what a shell says; only where the signal is blocked from outside
+}
+
+// A file that is being written has another name until it is whole; who ends the program shall not find that one.
+void remove_files_and_end(int signal) {
+  stepscope::remove_unfinished_files();
+  (void)end_by(signal);  // blocked while this runs: it acts on return
+}
+
+void end_in_order() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    // What a parent has us ignore (nohup) stays ignored.
+    if (std::signal(signal, SIG_IGN) != SIG_IGN) (void)std::signal(signal, remove_files_and_end);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   hold_standard_streams();
   (void)std::set_new_handler(leave_without_memory);
-  (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
+  // A closed pipe is an error of write(), since a file may be half written; the program dies of it when all is in
+  // order.
+  const bool pipe_was_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   (void)std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow further
+  end_in_order();
   const stepscope::Arguments arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (stepscope::wants_json(arguments)) {
     out_of_memory_document() =
         stepscope::write_json(stepscope::UnusableFile{"", {stepscope::ErrorCode::kIo, kOutOfMemory, {}}});
   }
   stepscope::Console console;
-  return stepscope::run_program(arguments, console);
+  const int exit_code = stepscope::run_program(arguments, console);
+  const bool is_cut_off = exit_code == stepscope::kExitUnusable && stepscope::Console::reader_has_gone();
+  return is_cut_off && !pipe_was_ignored ? end_by(SIGPIPE) : exit_code;
 }

@@ -132,7 +132,41 @@ std::string temporary_name(const std::string& path) {
          std::to_string(count.fetch_add(1));
 }
 
+// Temporary files that exist or are about to. A handler of signals reads this at any moment, so it is a few atomic
+// pointers and no lock; a file that finds no place is only not removed by a signal.
+std::array<std::atomic<const char*>, 16> unfinished;
+
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(const std::string& path) : path_(std::make_unique<char[]>(path.size() + 1)) {
+    path.copy(path_.get(), path.size());
+    for (std::atomic<const char*>& place : unfinished) {
+      const char* free = nullptr;
+      if (!place.compare_exchange_strong(free, path_.get())) continue;
+      place_ = &place;
+      return;
+    }
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
+    const char* own = path_.get();
+    // Taken away: a handler is at it, perhaps in another thread, and the process ends.
+    if (place_ != nullptr && !place_->compare_exchange_strong(own, nullptr)) (void)path_.release();
+  }
+
+ private:
+  std::unique_ptr<char[]> path_;
+  std::atomic<const char*>* place_ = nullptr;
+};
+
 }  // namespace
+
+void remove_unfinished_files() noexcept {
+  for (std::atomic<const char*>& place : unfinished) {
+    if (const char* path = place.exchange(nullptr); path != nullptr) (void)::unlink(path);
+  }
+}
 
 Status write_text_file(const std::string& path, const std::function<Status(const TextSink&)>& write) {
   struct stat found {};
@@ -146,6 +180,7 @@ Status write_text_file(const std::string& path, const std::function<Status(const
   if (exists && ::access(path.c_str(), W_OK) != 0) return system_error(path, errno);
   const std::string final_path = exists ? resolved(path) : path;
   const std::string temporary = temporary_name(final_path);
+  const UnfinishedFile unfinished_file(temporary);  // before it exists, so that no moment is missed
   constexpr mode_t kModeBeforeUmask = 0666;
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kModeBeforeUmask));
   if (!file.is_open()) return system_error(path, errno);

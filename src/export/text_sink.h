@@ -21,4 +21,8 @@ using TextSink = std::function<Status(std::string_view piece)>;
 // the path and the system's reason.
 [[nodiscard]] Status write_text_file(const std::string& path, const std::function<Status(const TextSink&)>& write);
 
+// Removes what is being written under temporary names, in any thread. For the handler of a signal that ends the
+// process: nothing but unlink() is called, and write_text_file fails afterwards if the process lives on.
+void remove_unfinished_files() noexcept;
+
 }  // namespace stepscope

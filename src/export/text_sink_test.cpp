@@ -182,5 +182,35 @@ TEST_F(TextFile, AKilledWriterLeavesNoHalfFile) {
   EXPECT_FALSE(fs::exists(path("a.json")));
 }
 
+TEST_F(TextFile, ASignalThatEndsTheProcessLeavesNothing) {
+  const std::string out = path("out.json");
+  ASSERT_TRUE(write_all(path("kept.json"), "kept"));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    (void)std::signal(SIGTERM, [](int signal) {
+      remove_unfinished_files();
+      (void)std::signal(signal, SIG_DFL);
+      (void)std::raise(signal);
+    });
+    (void)write_text_file(out, [](const TextSink& sink) {
+      (void)sink("half of it");
+      (void)std::raise(SIGTERM);
+      return Status(Done{});
+    });
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  EXPECT_EQ(file_count(), 1U);
+}
+
+TEST_F(TextFile, ManyFilesOneAfterAnotherLeaveNoTrace) {
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(write_all(path("out.json"), "text"));  // more than there are places
+  remove_unfinished_files();
+  EXPECT_EQ(contents(path("out.json")), "text");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -4,8 +4,10 @@ import pty
 import re
 import resource
 import select
+import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import fcntl
 import json
@@ -67,8 +69,32 @@ class Streams(unittest.TestCase):
         process.stdout.close()
         err = process.stderr.read()
         process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE, "as of cat; 141 in a shell")
+        self.assertEqual(err, b"")
+
+    def test_a_closed_pipe_of_whoever_ignores_that_signal(self):
+        process = subprocess.Popen([PROGRAM, "ops", LOADER, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   restore_signals=False)  # Python ignores SIGPIPE
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
         self.assertEqual(process.wait(timeout=60), UNUSABLE)
         self.assertEqual(err, b"")
+
+    def test_who_ends_the_program_finds_no_half_file(self):
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(ending), tempfile.TemporaryDirectory() as folder:
+                for _ in range(20):  # until it is caught while it writes
+                    process = subprocess.Popen([PROGRAM, "convert", LOADER, "-o", f"{folder}/out.json.gz"])
+                    while process.poll() is None and not os.listdir(folder):
+                        pass
+                    process.send_signal(ending)
+                    status, left = process.wait(timeout=60), os.listdir(folder)
+                    self.assertIn(left, ([], ["out.json.gz"]))
+                    if not left:
+                        break
+                    os.unlink(f"{folder}/out.json.gz")  # it was faster
+                self.assertEqual((status, left), (-ending, []))
 
     def test_a_full_disk_is_said(self):
         with open("/dev/full", "wb") as full:
