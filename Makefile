@@ -6,6 +6,7 @@
 #   make tidy     clang-tidy, all findings are errors; SINCE=COMMIT: only sources that changed since then
 #   make sanitize the tests under asan+ubsan, then under tsan
 #   make bench    the benchmarks (see docs/performance.md)
+#   make wheel    build/dist/: the sdist and the wheel; make test-wheel installs it into fresh environments
 #   make clean    removes build/
 #
 # JOBS=N limits the compile jobs (default: all cores).
@@ -14,7 +15,7 @@ CMAKE_BUILD = cmake --build --preset
 WITH_PYTHON = -DSTEPSCOPE_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/venv/bin/python
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
-.PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench setup setup-python build clean
+.PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench wheel test-wheel setup setup-python build clean
 
 demo: setup
 	@cmake --preset release -DSTEPSCOPE_BUILD_PYTHON=OFF > build/configure.log || { cat build/configure.log; exit 1; }
@@ -82,6 +83,13 @@ bench: setup
 	@cmake --preset bench > build/configure-bench.log || { cat build/configure-bench.log; exit 1; }
 	@$(CMAKE_BUILD) bench -j $(JOBS)
 	@bench/run.sh
+
+# Minutes, and from the network: not part of `make test`, which looks at the sdist alone.
+wheel: setup
+	@JOBS=$(JOBS) tools/build_wheel.sh
+
+test-wheel: wheel setup-python
+	@build/venv/bin/python -B tests/wheel/test_wheel.py
 
 clean:
 	rm -rf build
