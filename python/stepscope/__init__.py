@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import memory as memory
     from ._trace import Report as Report
     from ._trace import Run as Run
     from ._trace import Table as Table
@@ -65,6 +66,8 @@ _HOMES = {
     "reset_peak_memory_stats": "._efficiency",
 }
 
+_SUBMODULES = {"memory"}
+
 __all__ = [
     "Measurement",
     "Report",
@@ -81,6 +84,7 @@ __all__ = [
     "load",
     "max_memory_allocated",
     "max_memory_reserved",
+    "memory",
     "memory_allocated",
     "memory_reserved",
     "memory_summary",
@@ -95,15 +99,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _SUBMODULES:
+        return import_module(f".{name}", __name__)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     value = getattr(import_module(home, __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_HOMES))
+    return sorted(set(globals()) | set(_HOMES) | _SUBMODULES)

@@ -10,6 +10,7 @@ import html
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, overload
 
 from . import _core
@@ -21,8 +22,9 @@ By = Literal["name", "shape", "stack", "module"]
 class Table:
     """Columns that pandas, polars, pyarrow and DuckDB take as they are, without a copy.
 
-    >>> pandas.DataFrame.from_arrow(table); polars.DataFrame(table); pyarrow.table(table)   # doctest: +SKIP
-    >>> duckdb.sql("select name, count(*) from table group by name")                        # doctest: +SKIP
+    >>> kernels = trace.kernels()                                                            # doctest: +SKIP
+    >>> pandas.DataFrame.from_arrow(kernels); polars.DataFrame(kernels)                     # doctest: +SKIP
+    >>> duckdb.sql("select name, count(*) from kernels group by name")                      # doctest: +SKIP
 
     Text columns are dictionary-encoded where they come from a trace. `columns` maps each name to its unit and meaning.
     """
@@ -106,9 +108,10 @@ class Report:
             f"<td>{html.escape(str(finding.get('gain') or ''))}</td></tr>"
             for finding in self.findings
         )
+        headline = f"<p><b>{html.escape(self.verdict)}</b></p>" if self.verdict else ""
         table = f"<table><tr><th></th><th>finding</th><th>fixing it</th></tr>{rows}</table>" if rows else ""
         return (
-            f"<p><b>{html.escape(self.verdict)}</b></p>{table}"
+            f"{headline}{table}"
             f"<details><summary>report</summary><pre>{html.escape(self.text(100))}</pre></details>"
         )
 
@@ -247,18 +250,24 @@ class _Progress:
         self._bar.close()
 
 
-def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
+@contextmanager
+def progress_bar(path: str, wanted: bool) -> Iterator[_Progress | None]:
     bar = None
-    if progress:
+    if wanted:
         try:
             bar = _Progress(path)
         except ImportError:
             pass
     try:
-        return _core.read(os.fsencode(path), threads, bar)
+        yield bar
     finally:
         if bar is not None:
             bar.close()
+
+
+def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
+    with progress_bar(path, progress) as bar:
+        return _core.read(os.fsencode(path), threads, bar)
 
 
 def _load_one(path: str, index: int, threads: int) -> Trace:

@@ -1,48 +1,13 @@
-// A small table maker, then one function a table.
+// One function a table.
 #include "python/analysis_tables.h"
-
-#include <limits>
 
 #include "analyze/device_gaps.h"
 #include "analyze/gap_story.h"
+#include "python/table_maker.h"
 #include "report/step_table.h"
 
 namespace stepscope::python {
 namespace {
-
-constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
-
-class TableMaker {
- public:
-  void numbers(std::string name, std::string doc, std::vector<std::int64_t> values) {
-    auto kept = std::make_shared<const std::vector<std::int64_t>>(std::move(values));
-    const std::span<const std::int64_t> view(*kept);
-    table_.columns.push_back(
-        view_numbers_or_null<std::int64_t>(std::move(name), std::move(doc), view, kMissing, std::move(kept)));
-  }
-  void texts(std::string name, std::string doc, const std::vector<std::string_view>& values) {
-    table_.columns.push_back(own_text(std::move(name), std::move(doc), values));
-  }
-  // One number of each row.
-  template <class Rows, class Get>
-  void numbers_of(std::string name, std::string doc, const Rows& rows, Get get) {
-    std::vector<std::int64_t> values;
-    values.reserve(rows.size());
-    for (const auto& row : rows) values.push_back(get(row));
-    numbers(std::move(name), std::move(doc), std::move(values));
-  }
-  template <class Rows, class Get>
-  void texts_of(std::string name, std::string doc, const Rows& rows, Get get) {
-    std::vector<std::string_view> values;
-    values.reserve(rows.size());
-    for (const auto& row : rows) values.push_back(get(row));
-    texts(std::move(name), std::move(doc), values);
-  }
-  [[nodiscard]] TablePointer take() { return std::make_shared<const ArrowTable>(std::move(table_)); }
-
- private:
-  ArrowTable table_;
-};
 
 std::string join_frames(const std::vector<std::string>& frames) {
   std::string joined;

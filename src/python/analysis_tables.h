@@ -1,15 +1,11 @@
 // Results of the analysis as Arrow tables: averages of operators, kernels, steps, idle gaps.
 #pragma once
 
-#include <memory>
-
 #include "analyze/facts.h"
-#include "export/arrow_table.h"
+#include "python/table_maker.h"
 #include "trace/trace.h"
 
 namespace stepscope::python {
-
-using TablePointer = std::shared_ptr<const ArrowTable>;
 
 // key_averages: one row a name, shape or stack, in order of first appearance.
 [[nodiscard]] TablePointer averages_table(const Trace& trace, const AveragesOptions& options);

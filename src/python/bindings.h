@@ -3,10 +3,26 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/table_maker.h"
+#include "report/page.h"
+
 namespace stepscope::python {
+
+// As the module's class Table.
+struct Table {
+  TablePointer table;
+};
+
+[[nodiscard]] inline Style plain_style(std::size_t width, bool colour) {
+  Style style;
+  style.width = width;
+  style.colour = colour;
+  return style;
+}
 
 void bind_timing(nanobind::module_& m);         // Timer, Measurement, Compare, StepTimer
 void bind_efficiency(nanobind::module_& m);     // mfu, hfu, device peaks
 void bind_device_memory(nanobind::module_& m);  // memory_allocated and its family
+void bind_memory(nanobind::module_& m);         // memory snapshots
 
 }  // namespace stepscope::python

@@ -17,6 +17,7 @@
 #include "python/bindings.h"
 #include "python/column_values.h"
 #include "python/errors.h"
+#include "python/reading.h"
 #include "python/recording.h"
 #include "report/json.h"
 #include "report/ops_table.h"
@@ -27,48 +28,25 @@ namespace nb = nanobind;
 namespace stepscope::python {
 namespace {
 
-using Progress = std::optional<nb::callable>;
-
-// Runs with the lock of Python: asks for signals and tells the progress. True: stop.
-bool look_around(const Progress& progress, std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) return true;
-  if (!progress || bytes_read == 0) return false;
-  try {
-    (*progress)(bytes_read, bytes_total);
-  } catch (nb::python_error& error) {
-    error.restore();
-    return true;
-  }
-  return false;
-}
-
 std::vector<std::shared_ptr<Recording>> read(const nb::bytes& name, unsigned threads, const Progress& progress) {
   const std::string path(name.c_str(), name.size());
   ReadOptions options;
   options.threads = threads;
-  bool is_stopped = false;  // an exception of Python is set
-  options.is_stopped = [&] { return is_stopped = is_stopped || look_around({}, 0, {}); };
+  Attention attention(progress);
+  options.is_stopped = [&] { return attention.look(0, {}); };
   options.progress = [&](std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
-    is_stopped = is_stopped || look_around(progress, bytes_read, bytes_total);
+    (void)attention.look(bytes_read, bytes_total);
   };
   std::optional<Result<std::vector<Trace>>> traces;
   {
     const nb::gil_scoped_release others_run;
     traces.emplace(read_traces(path, options));
   }
-  if (is_stopped) throw nb::python_error();
+  if (attention.is_stopped()) throw nb::python_error();
   if (!*traces) raise(traces->error());
   std::vector<std::shared_ptr<Recording>> recordings;
   for (Trace& trace : **traces) recordings.push_back(std::make_shared<Recording>(std::move(trace)));
   return recordings;
-}
-
-Style plain_style(std::size_t width, bool colour) {
-  Style style;
-  style.width = width;
-  style.colour = colour;
-  return style;
 }
 
 // Arrow's interface: the consumer calls __arrow_c_stream__ and owns the stream from then on.
@@ -81,10 +59,6 @@ nb::capsule stream_of(const TablePointer& table) {
             delete left;
           }};
 }
-
-struct Table {
-  TablePointer table;
-};
 
 Table table_named(const Recording& recording, std::string_view name) {
   std::optional<Result<TablePointer>> found;
@@ -270,6 +244,7 @@ NB_MODULE(_core, m) {
   bind_timing(m);
   bind_efficiency(m);
   bind_device_memory(m);
+  bind_memory(m);
   m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
         "All recordings of a file (its name as os.fsencode gives it); gzip and format are found from the content.");
   m.def(
