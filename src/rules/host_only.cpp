@@ -1,8 +1,71 @@
+// Sums by name and step, over the rows of one thread. A map by name is enough: a run without a GPU has few rows, and only
+// one with an outlier is looked at.
 #include "rules/host_only.h"
+
+#include <algorithm>
+#include <map>
 
 #include "stats/quantiles.h"
 
 namespace stepscope {
+namespace {
+
+// "batch 17", "evaluate#3" -> "batch", "evaluate".
+std::string_view without_number(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || end == 0 || end + 1 == name.size()) return name;
+  return name[end] == ' ' || name[end] == '#' ? name.substr(0, end) : name;
+}
+
+struct NameInSteps {
+  std::vector<std::int64_t> by_step_ns;
+  Interval longest;  // in the step asked for
+};
+using NamesInSteps = std::map<std::string_view, NameInSteps>;
+
+// Rows of one thread, sorted by start; what holds a whole step is no part of it.
+template <class Table, class Id>
+NamesInSteps sum_by_name(const RuleInput& input, const Table& table, IdRange<Id> rows, std::size_t asked) {
+  NamesInSteps names;
+  const std::vector<Step>& steps = input.facts.steps.steps;
+  for (const Id row : rows.ids()) {
+    const Interval at{table.start_ns[row], table.end_ns[row]};
+    const auto found = input.facts.steps.find_by_host_time(at.start_ns);
+    if (!found) continue;
+    const Interval& host = steps[*found].host;
+    if (at.start_ns <= host.start_ns && at.end_ns >= host.end_ns) continue;
+    NameInSteps& name = names[without_number(input.trace.text(table.name[row]))];
+    name.by_step_ns.resize(steps.size());
+    name.by_step_ns[*found] += at.length_ns();
+    if (*found == asked && at.length_ns() > name.longest.length_ns()) name.longest = at;
+  }
+  return names;
+}
+
+DurationNs excess_of(const NameInSteps& name, std::size_t step) {
+  std::vector<std::int64_t> others = name.by_step_ns;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(step));
+  return name.by_step_ns[step] - median_ns(others).value_or(0);
+}
+
+std::optional<GrownEvent> most_grown(const NamesInSteps& names, std::size_t step, DurationNs excess_ns) {
+  DurationNs most = 0;
+  for (const auto& [name, in_steps] : names) most = std::max(most, excess_of(in_steps, step));
+  if (most == 0 || most * 2 < excess_ns) return std::nullopt;
+  std::optional<GrownEvent> best;
+  DurationNs shortest = 0;
+  for (const auto& [name, in_steps] : names) {
+    const DurationNs excess = excess_of(in_steps, step);
+    // Where one holds the other the inner one is shorter in this step.
+    const DurationNs length = in_steps.by_step_ns[step];
+    if (excess < most - most / 10 || (best && length >= shortest)) continue;
+    shortest = length;
+    best = GrownEvent{std::string(name), false, false, false, excess, in_steps.longest};
+  }
+  return best;
+}
+
+}  // namespace
 
 std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input) {
   std::vector<std::vector<HostSlice>> by_step;
@@ -18,6 +81,21 @@ std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input) {
 Cost host_only_cost(const RuleInput& input, std::vector<DurationNs> by_step_ns) {
   const DurationNs each = median_ns(by_step_ns).value_or(0);
   return {Estimate{each, each, each}, static_cast<double>(each) / static_cast<double>(recorded_step_ns(input))};
+}
+
+std::optional<GrownEvent> find_grown_event(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
+  const Trace& trace = input.trace;
+  const ThreadId thread = input.facts.steps.main_thread;
+  if (!thread.has_value() || input.facts.steps.steps.size() < 2) return std::nullopt;
+  const auto spans = sum_by_name(input, trace.spans, trace.spans_of_thread[thread], step);
+  if (auto found = most_grown(spans, step, excess_ns)) {
+    const std::uint8_t traits = classify_host_name(found->name);
+    found->is_span = true;
+    found->is_loader = (traits & (kLoaderName | kUserLoaderName)) != 0;
+    found->is_checkpoint = (traits & kCheckpointSpanName) != 0;
+    return found;
+  }
+  return most_grown(sum_by_name(input, trace.ops, trace.ops_of_thread[thread], step), step, excess_ns);
 }
 
 }  // namespace stepscope

@@ -5,6 +5,8 @@
 // saves is that time, as recorded: no re-simulation is made, since other cores may be as busy as this one.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "rules/costs.h"
@@ -15,5 +17,18 @@ namespace stepscope {
 [[nodiscard]] std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input);
 // Exactly so much in the median step, and its share of that: one slow first step says nothing of the others.
 [[nodiscard]] Cost host_only_cost(const RuleInput& input, std::vector<DurationNs> by_step_ns);
+
+// What took more time in one step than in the others (their median), by name: of the training thread's spans, else of
+// its operators, the one that took most more; of nested ones the innermost that holds nine tenths of that. A name's
+// number at its end (`batch 17`) is left out. Missing where no name takes half of `excess_ns` more.
+struct GrownEvent {
+  std::string name;
+  bool is_span = false;
+  bool is_loader = false, is_checkpoint = false;  // by its name
+  DurationNs excess_ns = 0;
+  Interval longest;  // in that step
+};
+[[nodiscard]] std::optional<GrownEvent> find_grown_event(const RuleInput& input, std::size_t step,
+                                                         DurationNs excess_ns);
 
 }  // namespace stepscope

@@ -13,6 +13,7 @@
 
 #include "analyze/warm_up_events.h"
 #include "rules/costs.h"
+#include "rules/host_only.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
 #include "stats/outliers.h"
@@ -144,8 +145,30 @@ std::vector<Cause> grown_parts(const RuleInput& input, std::size_t step) {
   return parts;
 }
 
-Cause largest_part(const RuleInput& input, std::size_t step) {
+// Without a GPU the parts of a step are what its training thread did, by name.
+Cause cause_on_host(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
+  const auto grown = find_grown_event(input, step, excess_ns);
+  if (!grown) return {"nothing that was recorded says why", "", "profile(..., with_stack=True) names the lines", 0, {}};
+  Cause cause{"", "", "", std::min(grown->excess_ns, excess_ns), grown->longest};
+  std::string name(1, '`');
+  name += shortened(grown->name, 60);
+  name += '`';
+  if (grown->is_loader || grown->is_checkpoint) {
+    const Cause known = cause_of_label(grown->is_loader ? HostLabel::kDataLoader : HostLabel::kCheckpoint);
+    cause.what = known.what + " (" + name + ")";
+    cause.explained_by = known.explained_by;
+    cause.advice = known.advice;
+    return cause;
+  }
+  cause.what =
+      (grown->is_span ? "span " : "operator ") + name + " takes " + format_duration(grown->excess_ns) + " more";
+  cause.advice = "Look at what " + name + " does in this step, and whether every so many steps need it";
+  return cause;
+}
+
+Cause largest_part(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
   const std::vector<Cause> parts = grown_parts(input, step);
+  if (parts.empty() && input.facts.ledger.is_host_only) return cause_on_host(input, step, excess_ns);
   if (parts.empty()) {
     return {"its parts are all a little longer", "", "Look at this step's operators: stepscope steps FILE", 0, {}};
   }
@@ -199,7 +222,7 @@ Cause find_cause(const RuleInput& input, const OutlierSteps& outliers) {
         "Python's garbage collector runs",           "garbage-collection", "gc.freeze() after set-up, or gc.disable()",
         std::min(excess, pause.example.length_ns()), pause.example,        false};
   }
-  Cause cause = largest_part(input, outliers.worst);
+  Cause cause = largest_part(input, outliers.worst, excess);
   const DeviceIdle* idle = input.facts.main_idle();
   if (idle == nullptr) return cause;
   for (const Gap& gap : idle->largest) {

@@ -3,6 +3,7 @@
 
 #include "rules/rule_list.h"
 #include "support/made_run.h"
+#include "support/trace_from_text.h"
 
 namespace stepscope {
 namespace {
@@ -97,6 +98,53 @@ TEST(OutlierStep, a_compilation_in_the_step_is_the_cause) {
   MadeRun run(steps_of({10, 10, 40, 10}));
   run.span("_compile.compile_inner (dynamo_timed)", 21 * MadeRun::kMs, 28 * MadeRun::kMs);
   EXPECT_NE(find_outlier_step(run.input())->title.find("code is compiled"), std::string::npos);
+}
+
+std::optional<Finding> found_on_host(std::string_view picture) {
+  const Trace trace = trace_from_text(picture, {1'000'000});
+  const Facts facts = compute_facts(trace, {});
+  EXPECT_TRUE(facts.ledger.is_host_only);
+  return find_outlier_step({trace, facts});
+}
+
+TEST(OutlierStep, without_a_gpu_the_span_that_grew_is_named) {
+  const auto finding = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    span       [forward]  [forward]  [forward][evaluate 3     ]   [forward]  [forward]
+    span                                       [inner         ]
+    op         [mm]       [mm]       [mm]      [mm] [mm] [mm]     [mm]       [mm]
+  )");
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->title, "Step 3 takes 29.0 ms, the others 11.0 ms: span `inner` takes 16.0 ms more");
+  EXPECT_TRUE(finding->evidence.front().text.starts_with("Of its extra 18.0 ms, 16.0 ms are this cause"))
+      << finding->evidence.front().text;
+  ASSERT_TRUE(finding->evidence.front().at);
+  EXPECT_EQ(finding->evidence.front().at->length_ns(), 16'000'000);
+}
+
+TEST(OutlierStep, without_a_gpu_a_checkpoint_keeps_its_advice) {
+  const auto finding = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    span       [forward]  [forward]  [forward][checkpoint     ]   [forward]  [forward]
+    op         [mm]       [mm]       [mm]      [mm] [mm] [mm]     [mm]       [mm]
+  )");
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->title.find("a checkpoint is written (`checkpoint`)"), std::string::npos) << finding->title;
+}
+
+TEST(OutlierStep, without_a_gpu_and_without_spans_the_operator_is_named_or_nothing) {
+  const auto finding = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    op         [mm]       [mm]       [mm]  [sort            ]     [mm]       [mm]
+  )");
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->title.find("operator `sort` takes 18.0 ms more"), std::string::npos) << finding->title;
+  const auto unknown = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    op         [mm]       [mm]       [mm]                         [mm]       [mm]
+  )");
+  ASSERT_TRUE(unknown);
+  EXPECT_NE(unknown->title.find("nothing that was recorded says why"), std::string::npos) << unknown->title;
 }
 
 }  // namespace
