@@ -115,7 +115,7 @@ class MadeFleet {
     for (std::uint32_t i = 0; i < rank.groups.size(); ++i) {
       if (rank.groups[i].name == meaning.group && rank.groups[i].ranks == meaning.ranks) return i;
     }
-    rank.groups.push_back({meaning.group, "", meaning.ranks});
+    rank.groups.push_back({meaning.group, "", {}, meaning.ranks});
     return static_cast<std::uint32_t>(rank.groups.size() - 1);
   }
 
