@@ -1,0 +1,614 @@
+// Gather what can be replayed, check it, then one scenario after the other.
+//
+// Measured against truth (tests/recorded/fleet_replay_recorded_test.cpp): the recorded straggler pair, unchanged 62 to
+// 65 ms unprofiled, 37.4 without its straggler.
+#include "fleet/fleet_replay.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "fleet/contended_edges.h"
+#include "fleet/merged_replay.h"
+#include "fleet/replay_keys.h"
+#include "fleet/replay_soundness.h"
+#include "stats/quantiles.h"
+
+namespace stepscope {
+namespace {
+
+using Kind = SummaryReplayPoint::Kind;
+
+constexpr double kLargestError = 0.01;
+// Where communication decides, the replays without the profiler were off by up to 5% (two pairs on H200s).
+constexpr DurationNs kModelErrorPercent = 5;
+// As in what_if.cpp: savings under 1 ms were uncertain by a third.
+constexpr DurationNs kSmallSavingNs = 1'000'000;
+// Clocks of hosts are put on each other to about this; the root of a broadcast that ended earlier than that before the
+// last arrival did not wait for it.
+constexpr DurationNs kClockSlackNs = 100'000;
+// How often what is regained beside shorter waits is reckoned anew: arrivals move when compute gets faster. The third
+// time changed the recorded pairs by less than 0.1%.
+constexpr int kRounds = 3;
+constexpr std::size_t kMostSuspects = 3;
+// Recordings of one run lie within 52 days.
+constexpr DurationNs kMostApartNs = DurationNs{1} << 52;
+constexpr TimeNs kLatestNs = TimeNs{1} << 62;
+constexpr DurationNs kMostSumNs = DurationNs{1} << 60;
+
+std::string percent(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%", ratio * 100);
+  return text;
+}
+
+std::string count_of(std::int64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+// Ranks that can be replayed, and where they stand in the run.
+struct Roster {
+  std::vector<MergedRank> ranks;
+  std::vector<std::uint32_t> index;              // in RunSummary::ranks
+  std::vector<std::uint32_t> place;              // by index in RunSummary::ranks; kMeetsNobody: left out
+  std::map<std::string, std::int64_t> left_out;  // why, and how many
+};
+
+Roster take_ranks(const FleetReplayInput& input) {
+  Roster roster;
+  const std::size_t count = input.run.ranks.size();
+  roster.place.assign(count, kMeetsNobody);
+  for (std::uint32_t r = 0; r < count; ++r) {
+    if (r < input.is_used.size() && !input.is_used[r]) continue;
+    const RankSummary& rank = input.run.ranks[r];
+    std::optional<std::string> fault = rank.replay.refused;
+    if (!fault) fault = find_replay_fault(rank);
+    if (fault) {
+      ++roster.left_out[*fault];
+      continue;
+    }
+    roster.place[r] = static_cast<std::uint32_t>(roster.ranks.size());
+    roster.index.push_back(r);
+    MergedRank merged;
+    merged.summary = &rank;
+    merged.clock_offset_ns = r < input.clock_offset_ns.size() ? input.clock_offset_ns[r] : 0;
+    merged.meeting_of.assign(rank.collectives.size(), kMeetsNobody);
+    merged.residue_ns.assign(rank.collectives.size(), 0);
+    roster.ranks.push_back(std::move(merged));
+  }
+  return roster;
+}
+
+// Origins within 52 days, and sums that cannot overflow.
+std::optional<std::string> find_disorder(const Roster& roster) {
+  if (roster.ranks.empty()) {
+    if (roster.left_out.empty()) return "there is no rank";
+    const auto most = std::max_element(roster.left_out.begin(), roster.left_out.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return "no rank can be replayed: " + most->first;
+  }
+  const auto origin_of = [](const MergedRank& rank, TimeNs& at) {
+    const TimeNs own = rank.summary->replay.points.front().recorded_ns;
+    return !__builtin_add_overflow(own, rank.clock_offset_ns, &at) && at > -kLatestNs && at < kLatestNs;
+  };
+  TimeNs first = 0;
+  bool is_sound = origin_of(roster.ranks.front(), first);
+  DurationNs sum = 0;
+  for (const MergedRank& rank : roster.ranks) {
+    TimeNs at = 0;
+    DurationNs apart = 0;
+    is_sound = is_sound && origin_of(rank, at) && !__builtin_sub_overflow(at, first, &apart) && apart < kMostApartNs &&
+               apart > -kMostApartNs;
+    sum += bound_replay_ns(*rank.summary);
+    if (!is_sound) return "the ranks were not recorded at the same time";
+    if (sum > kMostSumNs) return "the ranks' times are beyond belief";
+  }
+  return std::nullopt;
+}
+
+// Kinds of groups that meet.
+class GroupKinds {
+ public:
+  std::uint32_t of(const SummaryGroup& group) {
+    const std::string words = group_kind_words(group);
+    const auto [at, is_new] = index_.try_emplace(words, static_cast<std::uint32_t>(words_.size()));
+    if (is_new) words_.push_back(words);
+    return at->second;
+  }
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  std::map<std::string, std::uint32_t> index_;
+  std::vector<std::string> words_;
+};
+
+struct Occurrence {
+  std::uint32_t place, collective;
+  TimeNs start_ns, end_ns;  // on the common clock
+};
+
+// Has the collective points of its own on this rank?
+std::vector<std::vector<std::uint8_t>> list_replayed(const Roster& roster) {
+  std::vector<std::vector<std::uint8_t>> is_replayed;
+  for (const MergedRank& rank : roster.ranks) {
+    is_replayed.emplace_back(rank.summary->collectives.size(), 0);
+    for (const SummaryReplayPoint& point : rank.summary->replay.points) {
+      if (point.kind == Kind::kArrival) is_replayed.back()[point.of] = 1;
+    }
+  }
+  return is_replayed;
+}
+
+struct Matched {
+  std::vector<MergedMeeting> meetings;
+  std::vector<DurationNs> late_ns;  // by place: what others waited for it
+  std::int64_t incomplete_count = 0;
+};
+
+class Joiner {
+ public:
+  Joiner(Roster& roster, GroupKinds& kinds) : roster_(roster), kinds_(kinds), is_replayed_(list_replayed(roster)) {
+    matched_.late_ns.assign(roster.ranks.size(), 0);
+  }
+
+  Matched join(const std::vector<ReplayMeeting>& meetings) {
+    for (const ReplayMeeting& meeting : meetings) {
+      bool complete = meeting.complete;
+      std::vector<Occurrence> members = present_members(meeting, complete);
+      if (members.empty()) continue;
+      if (!complete) ++matched_.incomplete_count;
+      sort_by_arrival(members);
+      std::vector<Occurrence> left_early;
+      if (!meeting.ends_together) left_early = take_left_early(members);
+      blame_last(members);
+      add(members);
+      for (const Occurrence& member : left_early) add({&member, 1});
+    }
+    join_rest();
+    return std::move(matched_);
+  }
+
+ private:
+  std::vector<Occurrence> present_members(const ReplayMeeting& meeting, bool& complete) {
+    std::vector<Occurrence> members;
+    for (const ReplayMember& member : meeting.members) {
+      const std::uint32_t place = member.rank < roster_.place.size() ? roster_.place[member.rank] : kMeetsNobody;
+      if (place != kMeetsNobody && is_free(place, member.collective)) {
+        members.push_back(occurrence(place, member.collective));
+      } else {
+        complete = false;
+      }
+    }
+    return members;
+  }
+
+  [[nodiscard]] bool is_free(std::uint32_t place, std::uint32_t collective) const {
+    return collective < is_replayed_[place].size() && is_replayed_[place][collective] &&
+           roster_.ranks[place].meeting_of[collective] == kMeetsNobody;
+  }
+
+  [[nodiscard]] Occurrence occurrence(std::uint32_t place, std::uint32_t collective) const {
+    const MergedRank& rank = roster_.ranks[place];
+    const SummaryCollective& own = rank.summary->collectives[collective];
+    return {place, collective, own.start_ns + rank.clock_offset_ns, own.end_ns + rank.clock_offset_ns};
+  }
+
+  static void sort_by_arrival(std::vector<Occurrence>& members) {
+    std::stable_sort(members.begin(), members.end(),
+                     [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  }
+
+  // What remains were there until the last had come.
+  static std::vector<Occurrence> take_left_early(std::vector<Occurrence>& members) {
+    const TimeNs last = members.back().start_ns;
+    const auto stayed = std::stable_partition(members.begin(), members.end(), [&](const Occurrence& member) {
+      return member.end_ns >= last - kClockSlackNs;
+    });
+    std::vector<Occurrence> left(stayed, members.end());
+    members.erase(stayed, members.end());
+    return left;
+  }
+
+  void blame_last(const std::vector<Occurrence>& members) {
+    if (members.size() < 2) return;
+    const Occurrence& typical = members[(members.size() - 1) / 2];
+    matched_.late_ns[members.back().place] += members.back().start_ns - typical.start_ns;
+  }
+
+  void add(std::span<const Occurrence> members) {
+    if (members.empty()) return;
+    TimeNs first_end = members.front().end_ns;
+    for (const Occurrence& member : members) first_end = std::min(first_end, member.end_ns);
+    MergedMeeting joined;
+    joined.member_count = static_cast<std::uint32_t>(members.size());
+    joined.transfer_ns = std::max<DurationNs>(0, first_end - members.back().start_ns);
+    const RankSummary& any = *roster_.ranks[members.front().place].summary;
+    const std::uint32_t group = any.collectives[members.front().collective].group;
+    joined.group_kind = kinds_.of(group < any.groups.size() ? any.groups[group] : SummaryGroup{});
+    for (const Occurrence& member : members) {
+      MergedRank& rank = roster_.ranks[member.place];
+      rank.meeting_of[member.collective] = static_cast<std::uint32_t>(matched_.meetings.size());
+      rank.residue_ns[member.collective] = member.end_ns - first_end;
+    }
+    matched_.meetings.push_back(joined);
+  }
+
+  // Collectives that nobody was found for are meetings of one.
+  void join_rest() {
+    for (std::uint32_t place = 0; place < roster_.ranks.size(); ++place) {
+      const RankSummary& rank = *roster_.ranks[place].summary;
+      for (std::uint32_t c = 0; c < rank.collectives.size(); ++c) {
+        if (!is_free(place, c)) continue;
+        const std::uint32_t group = rank.collectives[c].group;
+        const bool alone = group < rank.groups.size() && rank.groups[group].ranks.size() == 1;
+        if (!alone) ++matched_.incomplete_count;
+        const Occurrence only = occurrence(place, c);
+        add({&only, 1});
+      }
+    }
+  }
+
+  Roster& roster_;
+  GroupKinds& kinds_;
+  std::vector<std::vector<std::uint8_t>> is_replayed_;  // by place, by collective
+  Matched matched_;
+};
+
+// Steps that all ranks have, by rank its index.
+struct CommonSteps {
+  std::vector<std::vector<std::uint32_t>> index;  // by common step, by place
+};
+
+CommonSteps find_common_steps(const Roster& roster) {
+  std::map<std::int64_t, std::vector<std::uint32_t>> by_number;
+  for (std::size_t r = 0; r < roster.ranks.size(); ++r) {
+    const RankSummary& rank = *roster.ranks[r].summary;
+    for (std::uint32_t step = 0; step < rank.replay.step_count; ++step) {
+      std::vector<std::uint32_t>& list = by_number[rank.steps[step].number];
+      if (list.size() == r) list.push_back(step);
+    }
+  }
+  CommonSteps common;
+  for (auto& [number, list] : by_number) {
+    if (list.size() == roster.ranks.size()) common.index.push_back(std::move(list));
+  }
+  return common;
+}
+
+// What the profiler cost may be off and what the model is off are independent of each other, so they add up; but the
+// step without the profiler was never longer than the recorded one.
+Estimate estimate_of(const Lanes& step) {
+  const DurationNs error = step[kMid] * kModelErrorPercent / 100;
+  const DurationNs low = std::min({step[kLow], step[kMid], step[kHigh]}) - error;
+  const DurationNs high = std::max({step[kLow], step[kMid], step[kHigh]}) + error;
+  return {std::max<DurationNs>(0, low), step[kMid], std::min(high, std::max(step[kMid], step[kRecorded]))};
+}
+
+Estimate saving_between(const Lanes& before, const Lanes& after) {
+  const auto saved = [&](Lane lane) { return std::max<DurationNs>(0, before[lane] - after[lane]); };
+  Estimate saving{std::min({saved(kLow), saved(kMid), saved(kHigh)}), saved(kMid),
+                  std::max({saved(kLow), saved(kMid), saved(kHigh)})};
+  if (saving.mid_ns < kSmallSavingNs) {
+    saving.low_ns = std::min(saving.low_ns, saving.mid_ns - saving.mid_ns / 3);
+    saving.high_ns = std::max(saving.high_ns, saving.mid_ns + saving.mid_ns / 3);
+  }
+  return saving;
+}
+
+class Fleet {
+ public:
+  Fleet(const Fleet&) = delete;  // contended_ refers to merged_
+  Fleet& operator=(const Fleet&) = delete;
+  Fleet(Roster roster, std::vector<MergedMeeting> meetings, CommonSteps steps, std::size_t kind_count)
+      : index_(std::move(roster.index)),
+        merged_(std::move(roster.ranks), std::move(meetings)),
+        steps_(std::move(steps)),
+        kind_count_(kind_count) {
+    for (const MergedRank& rank : merged_.ranks()) keys_.push_back(compute_rank_keys(*rank.summary));
+  }
+
+  [[nodiscard]] Scenario scenario(MeetingRule rule) const {
+    Scenario all;
+    all.rules.assign(kind_count_, rule);
+    return all;
+  }
+
+  // The run's median step with one end for each meeting; missing if collectives contradict each other.
+  [[nodiscard]] std::optional<DurationNs> replay_simply() const {
+    const Scenario one_end = scenario(MeetingRule::kOneEnd);
+    const auto order = merged_.put_in_order(one_end);
+    if (order.size() != merged_.count_points(one_end)) return std::nullopt;
+    return median_step(merged_.evaluate(one_end, order, {}))[kRecorded];
+  }
+
+  // As recorded, on the common clock.
+  [[nodiscard]] DurationNs recorded_step_ns() const {
+    std::vector<DurationNs> durations;
+    std::vector<std::vector<TimeNs>> start(merged_.ranks().size()), end(start);
+    for (std::size_t r = 0; r < start.size(); ++r) {
+      const MergedRank& rank = merged_.ranks()[r];
+      start[r].assign(rank.summary->replay.step_count, 0);
+      end[r] = start[r];
+      for (const SummaryReplayPoint& point : rank.summary->replay.points) {
+        if (point.kind == Kind::kStepStart) start[r][point.of] = point.recorded_ns + rank.clock_offset_ns;
+        if (point.kind == Kind::kStepEnd) end[r][point.of] = point.recorded_ns + rank.clock_offset_ns;
+      }
+    }
+    for (const std::vector<std::uint32_t>& step : steps_.index) {
+      TimeNs from = std::numeric_limits<TimeNs>::min(), to = from;
+      for (std::size_t r = 0; r < start.size(); ++r) {
+        from = std::max(from, start[r][step[r]]);
+        to = std::max(to, end[r][step[r]]);
+      }
+      durations.push_back(to - from);
+    }
+    return median_ns(durations).value_or(0);
+  }
+
+  // The unchanged run: what all else is compared with.
+  void begin() {
+    const Scenario unchanged = scenario(MeetingRule::kTogether);
+    before_ = merged_.evaluate(unchanged, merged_.put_in_order(unchanged), {});
+    step_before_ = median_step(before_);
+    contended_.emplace(merged_.ranks(), keys_);
+  }
+  [[nodiscard]] const Lanes& step_before() const { return step_before_; }
+
+  struct Outcome {
+    Lanes step{};
+    std::vector<DurationNs> own_step_ns;  // by place, its median step, unprofiled
+  };
+  // Missing if collectives contradict each other under it.
+  [[nodiscard]] std::optional<Outcome> play(const Scenario& changed) const {
+    const auto order = merged_.put_in_order(changed);
+    if (order.size() != merged_.count_points(changed)) return std::nullopt;
+    EdgeTimes less;
+    MergedTimes after = merged_.evaluate(changed, order, less);
+    for (int round = 0; round < kRounds; ++round) {
+      less = compute_regained(changed, after);
+      after = merged_.evaluate(changed, order, less);
+    }
+    Outcome outcome;
+    outcome.step = median_step(after);
+    outcome.own_step_ns = own_steps(after);
+    return outcome;
+  }
+
+  // Which rank is the median of those that run the same collectives, `rank` itself left out; by their own pace.
+  [[nodiscard]] std::optional<std::size_t> find_median_rank(std::size_t rank,
+                                                            const std::vector<DurationNs>& own_step_ns) const {
+    std::vector<std::pair<DurationNs, std::size_t>> peers;
+    for (std::size_t r = 0; r < keys_.size(); ++r) {
+      if (r != rank && keys_[r].program == keys_[rank].program) peers.emplace_back(own_step_ns[r], r);
+    }
+    if (peers.empty()) return std::nullopt;
+    const auto middle = peers.begin() + static_cast<std::ptrdiff_t>((peers.size() - 1) / 2);
+    std::nth_element(peers.begin(), middle, peers.end());
+    return middle->second;
+  }
+
+  [[nodiscard]] WorkSwap swap_for(std::size_t rank, std::size_t like) const {
+    std::unordered_map<std::uint64_t, std::uint32_t> own;
+    for (std::uint32_t c = 0; c < keys_[rank].of_collective.size(); ++c) own.emplace(keys_[rank].of_collective[c], c);
+    WorkSwap swap{rank, like, {}};
+    for (const std::uint64_t key : keys_[like].of_collective) {
+      const auto found = own.find(key);
+      swap.collective_of.push_back(found == own.end() ? 0 : found->second);
+    }
+    return swap;
+  }
+
+  [[nodiscard]] std::uint32_t index_of(std::size_t place) const { return index_[place]; }
+  [[nodiscard]] std::size_t rank_count() const { return index_.size(); }
+  [[nodiscard]] std::size_t step_count() const { return steps_.index.size(); }
+
+ private:
+  [[nodiscard]] Lanes median_step(const MergedTimes& times) const {
+    std::array<std::vector<DurationNs>, kLaneCount> durations;
+    for (const std::vector<std::uint32_t>& step : steps_.index) {
+      for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        DurationNs from = kNever, to = kNever;
+        for (std::size_t r = 0; r < step.size(); ++r) {
+          from = std::max(from, times.step_start[r][step[r]][lane]);
+          to = std::max(to, times.step_end[r][step[r]][lane]);
+        }
+        durations[lane].push_back(to - from);
+      }
+    }
+    Lanes medians{};
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) medians[lane] = median_ns(durations[lane]).value_or(0);
+    return medians;
+  }
+
+  [[nodiscard]] std::vector<DurationNs> own_steps(const MergedTimes& times) const {
+    std::vector<DurationNs> medians, durations;
+    for (std::size_t r = 0; r < index_.size(); ++r) {
+      durations.clear();
+      for (std::size_t step = 0; step < times.step_end[r].size(); ++step) {
+        durations.push_back(times.step_end[r][step][kMid] - times.step_start[r][step][kMid]);
+      }
+      medians.push_back(median_ns(durations).value_or(0));
+    }
+    return medians;
+  }
+
+  [[nodiscard]] EdgeTimes compute_regained(const Scenario& changed, const MergedTimes& after) const {
+    EdgeTimes less(index_.size());
+    std::vector<double> gone;
+    for (std::size_t r = 0; r < index_.size(); ++r) {
+      const std::size_t work = changed.work_of(r);
+      const std::vector<Lanes>& before = before_.length[work];
+      gone.assign(before.size(), 0);
+      bool any = false;
+      for (std::uint32_t c = 0; c < before.size(); ++c) {
+        const DurationNs was = before[c][kMid], is = after.length[r][changed.collective_of(r, c)][kMid];
+        if (was <= 0 || is >= was) continue;
+        gone[c] = static_cast<double>(was - is) / static_cast<double>(was);
+        any = true;
+      }
+      if (any) less[r] = contended_->compute_regained(work, gone);
+    }
+    return less;
+  }
+
+  std::vector<std::uint32_t> index_;
+  MergedReplay merged_;
+  CommonSteps steps_;
+  std::size_t kind_count_;
+  std::vector<RankKeys> keys_;
+  MergedTimes before_;
+  Lanes step_before_{};
+  std::optional<ContendedEdges> contended_;
+};
+
+FleetWhatIf answer(FleetTransform transform, const Fleet& fleet, const std::optional<Fleet::Outcome>& outcome) {
+  FleetWhatIf result;
+  result.transform = transform;
+  if (!outcome) {
+    result.refused = "collectives would wait for each other in a circle";
+    return result;
+  }
+  // Less work never makes the run longer, but may shift time from one step to the next; a median can follow that.
+  Lanes step = outcome->step;
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) step[lane] = std::min(step[lane], fleet.step_before()[lane]);
+  result.step_unprofiled = estimate_of(step);
+  result.saving = saving_between(fleet.step_before(), step);
+  result.step_recorded_ns = step[kRecorded];
+  return result;
+}
+
+// Those that the others waited for most, of those that were waited for at all.
+std::vector<std::uint32_t> choose_suspects(const std::vector<DurationNs>& late_ns) {
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t r = 0; r < late_ns.size(); ++r) {
+    if (late_ns[r] > 0) places.push_back(r);
+  }
+  std::stable_sort(places.begin(), places.end(), [&](auto a, auto b) { return late_ns[a] > late_ns[b]; });
+  places.resize(std::min(places.size(), kMostSuspects));
+  return places;
+}
+
+FleetWhatIf ask_rank(const Fleet& fleet, std::size_t place, const std::vector<DurationNs>& own_step_ns) {
+  const auto like = fleet.find_median_rank(place, own_step_ns);
+  FleetWhatIf result;
+  if (like) {
+    Scenario swapped = fleet.scenario(MeetingRule::kTogether);
+    swapped.swap = fleet.swap_for(place, *like);
+    result = answer(FleetTransform::kRankAsMedian, fleet, fleet.play(swapped));
+    result.like_rank = fleet.index_of(*like);
+  } else {
+    result.transform = FleetTransform::kRankAsMedian;
+    result.refused = "no other rank runs the same collectives";
+  }
+  result.rank = fleet.index_of(place);
+  return result;
+}
+
+std::vector<std::string> list_remarks(const Roster& roster, const FleetReplay& replay) {
+  std::vector<std::string> remarks;
+  for (const auto& [why, count] : roster.left_out) {
+    remarks.push_back(count_of(count, "rank is", "ranks are") + " not replayed: " + why);
+  }
+  if (replay.incomplete_count > 0) {
+    remarks.push_back("of " + count_of(replay.meeting_count, "collective ", "collectives ") +
+                      std::to_string(replay.incomplete_count) +
+                      " lack ranks: what was waited for those counts as transfer and stays");
+  }
+  return remarks;
+}
+
+void ask_all(const Fleet& fleet, const GroupKinds& kinds, const std::vector<std::uint32_t>& suspects,
+             FleetReplay& replay) {
+  Fleet::Outcome unchanged;
+  unchanged.step = fleet.step_before();
+  replay.what_ifs.push_back(answer(FleetTransform::kUnchanged, fleet, unchanged));
+  const auto in_time = fleet.play(fleet.scenario(MeetingRule::kInTime));
+  std::vector<DurationNs> own_step_ns = in_time ? in_time->own_step_ns : std::vector<DurationNs>(fleet.rank_count(), 0);
+  for (std::size_t r = 0; r < own_step_ns.size(); ++r) replay.own_step_ns[fleet.index_of(r)] = own_step_ns[r];
+  for (const std::uint32_t place : suspects) replay.what_ifs.push_back(ask_rank(fleet, place, own_step_ns));
+  replay.what_ifs.push_back(answer(FleetTransform::kNobodyWaits, fleet, in_time));
+  replay.what_ifs.push_back(
+      answer(FleetTransform::kCommunicationFree, fleet, fleet.play(fleet.scenario(MeetingRule::kFree))));
+  if (kinds.words().size() < 2) return;
+  for (std::size_t kind = 0; kind < kinds.words().size(); ++kind) {
+    Scenario free = fleet.scenario(MeetingRule::kTogether);
+    free.rules[kind] = MeetingRule::kFree;
+    replay.what_ifs.push_back(answer(FleetTransform::kGroupFree, fleet, fleet.play(free)));
+    replay.what_ifs.back().group = kinds.words()[kind];
+  }
+}
+
+}  // namespace
+
+std::string_view fleet_transform_name(FleetTransform transform) {
+  switch (transform) {
+    case FleetTransform::kUnchanged:
+      return "unchanged";
+    case FleetTransform::kRankAsMedian:
+      return "rank_as_median";
+    case FleetTransform::kNobodyWaits:
+      return "nobody_waits";
+    case FleetTransform::kCommunicationFree:
+      return "communication_free";
+    case FleetTransform::kGroupFree:
+      return "group_free";
+  }
+  return "";
+}
+
+const FleetWhatIf* FleetReplay::find(FleetTransform transform, std::optional<std::uint32_t> rank) const {
+  const auto at = std::find_if(what_ifs.begin(), what_ifs.end(), [&](const FleetWhatIf& what_if) {
+    return what_if.transform == transform && (!rank || what_if.rank == rank);
+  });
+  return at == what_ifs.end() ? nullptr : &*at;
+}
+
+FleetReplay replay_fleet(const FleetReplayInput& input, std::span<const std::uint32_t> suspects) {
+  FleetReplay replay;
+  replay.own_step_ns.assign(input.run.ranks.size(), 0);
+  Roster roster = take_ranks(input);
+  replay.rank_count = roster.ranks.size();
+  replay.refused = find_disorder(roster);
+  if (replay.refused) return replay;
+  GroupKinds kinds;
+  Matched matched = Joiner(roster, kinds).join(input.meetings);
+  replay.meeting_count = static_cast<std::int64_t>(matched.meetings.size());
+  replay.incomplete_count = matched.incomplete_count;
+  replay.remarks = list_remarks(roster, replay);
+  CommonSteps steps = find_common_steps(roster);
+  replay.step_count = steps.index.size();
+  if (steps.index.empty()) {
+    replay.refused = "the ranks have no step in common";
+    return replay;
+  }
+  std::vector<std::uint32_t> asked;
+  for (const std::uint32_t rank : suspects) {
+    if (rank < roster.place.size() && roster.place[rank] != kMeetsNobody) asked.push_back(roster.place[rank]);
+  }
+  if (suspects.empty()) asked = choose_suspects(matched.late_ns);
+  Fleet fleet(std::move(roster), std::move(matched.meetings), std::move(steps), kinds.words().size());
+  replay.recorded_step_ns = fleet.recorded_step_ns();
+  const auto replayed_ns = fleet.replay_simply();
+  if (!replayed_ns) {
+    replay.refused = "collectives that were matched wait for each other in a circle";
+    return replay;
+  }
+  const auto recorded = static_cast<double>(replay.recorded_step_ns);
+  replay.replay_error_ratio = recorded > 0 ? std::abs(static_cast<double>(*replayed_ns) - recorded) / recorded : 1;
+  if (replay.replay_error_ratio > kLargestError) {
+    replay.refused =
+        "the ranks' clocks or collectives do not fit together: replayed, the step differs from the recorded "
+        "one by " +
+        percent(replay.replay_error_ratio);
+    return replay;
+  }
+  fleet.begin();
+  ask_all(fleet, kinds, asked, replay);
+  return replay;
+}
+
+}  // namespace stepscope
