@@ -1,4 +1,6 @@
-// First everything is cut to the most that a summary may hold; that alone fits nearly every trace.
+// First everything is cut to the most that a summary may hold, which alone fits nearly every trace; then, line by line
+// of a table, lists become shorter until the bytes are few enough. Bytes decide and not counts, since what a list costs
+// depends on how much its numbers differ.
 #include "fleet/fit_summary.h"
 
 #define XXH_INLINE_ALL
@@ -7,7 +9,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "fleet/rank_runs.h"
+#include "fleet/summary_file.h"
 #include "fleet/summary_limits.h"
+#include "fleet/summary_pack.h"
+#include "fleet/summary_payload.h"
 #include "fleet/work_rows.h"
 
 namespace stepscope {
@@ -17,18 +23,49 @@ struct Limits {
   std::size_t steps = kMostSummarySteps;
   std::size_t work_rows = kMostWorkRows;
   std::size_t operators = kMostOperatorRows;
-  std::size_t collectives = 16'384;
+  std::size_t collectives = kMostSummaryCollectives;
   std::size_t findings = kMostSummaryFindings;
+  std::size_t groups = kMostSummaryGroups;  // and names of collectives
   std::size_t text_bytes = kMostSummaryTextBytes;
-  bool keeps_group_ranks = true;
   bool keeps_replay = true;
+  bool keeps_group_ranks = true;
+};
+
+// What is given up, in this order, until it fits: docs/formats/summary.md has the table. Rows of work go first, since
+// their tail is summed up and not lost; steps go late, since noise is judged by their number. The last line fits
+// whatever the numbers are: 64 steps of 20 numbers, 28 rows of 64, 256 collectives, each number at most 10 bytes, and
+// some 150 texts.
+constexpr Limits kLimits[] = {
+    {},
+    {.work_rows = 256, .collectives = 8192},
+    {.work_rows = 128, .operators = 128, .collectives = 4096},
+    {.work_rows = 64, .operators = 64, .collectives = 2048},
+    {.work_rows = 32, .operators = 64, .collectives = 2048},
+    {.steps = 512, .work_rows = 32, .operators = 64, .collectives = 2048, .findings = 16, .groups = 64},
+    {.steps = 256,
+     .work_rows = 32,
+     .operators = 32,
+     .collectives = 1024,
+     .findings = 16,
+     .groups = 64,
+     .text_bytes = 256,
+     .keeps_replay = false,
+     .keeps_group_ranks = false},
+    {.steps = 64,
+     .work_rows = 16,
+     .operators = 16,
+     .collectives = 256,
+     .findings = 16,
+     .groups = 16,
+     .text_bytes = 128,
+     .keeps_replay = false,
+     .keeps_group_ranks = false},
 };
 
 void limit_steps(RankSummary& summary, std::size_t most) {
   if (summary.steps.size() <= most) return;
   summary.steps_not_kept_count += static_cast<std::int64_t>(summary.steps.size() - most);
   summary.steps.resize(most);
-  for (SummaryWork& work : summary.work) work.busy_by_step_ns.resize(most);
 }
 
 // Whole steps from the first on; of a first step that alone has too many, those that come first.
@@ -82,26 +119,111 @@ void for_each_text(RankSummary& summary, Visit&& visit) {
   }
 }
 
-void drop_replay(SummaryReplay& replay, const char* why) {
-  if (replay.refused) return;
+void limit_groups(RankSummary& summary, std::size_t most) {
+  const std::size_t most_names = std::min(most, kMostCollectiveNames);
+  const auto is_past = [&](const SummaryCollective& each) { return each.group >= most || each.name >= most_names; };
+  summary.collectives_not_kept_count += static_cast<std::int64_t>(std::erase_if(summary.collectives, is_past));
+  if (summary.groups.size() > most) summary.groups.resize(most);
+  if (summary.collective_names.size() > most_names) summary.collective_names.resize(most_names);
+}
+
+void limit_group_ranks(std::vector<SummaryGroup>& groups, bool keeps_any) {
+  std::size_t runs = 0;
+  for (SummaryGroup& group : groups) {
+    const bool fits = keeps_any && group.ranks.size() <= kMostGroupRanks;
+    const std::size_t needed = fits ? make_rank_runs(group.ranks).size() : 0;
+    if (!fits || runs + needed > kMostRankRuns) {
+      group.ranks.clear();
+    } else {
+      runs += needed;
+    }
+  }
+}
+
+// A graph is whole or it is none.
+void limit_replay(RankSummary& summary, bool keeps_it) {
+  SummaryReplay& replay = summary.replay;
+  if (keeps_it && replay.points.size() <= kMostReplayPoints && replay.edges.size() <= kMostReplayEdges) return;
+  if (replay.points.empty() && replay.edges.empty()) return;
   replay = {};
-  replay.refused = why;
+  replay.refused = "the graph of its waits does not fit a summary";
+}
+
+bool points_into(const RankSummary& summary) {
+  if (summary.replay.step_count > summary.steps.size()) return false;
+  return std::all_of(summary.replay.points.begin(), summary.replay.points.end(), [&](const SummaryReplayPoint& point) {
+    using Kind = SummaryReplayPoint::Kind;
+    const bool is_meeting = point.kind == Kind::kReady || point.kind == Kind::kArrival || point.kind == Kind::kEnd;
+    const bool is_step = point.kind == Kind::kStepStart || point.kind == Kind::kStepEnd;
+    if (is_meeting) return point.of < summary.collectives.size();
+    return point.of < summary.steps.size() + (is_step ? 0 : 1);
+  });
 }
 
 void apply(const Limits& limits, RankSummary& summary) {
   limit_steps(summary, limits.steps);
+  for (SummaryWork& row : summary.work) row.busy_by_step_ns.resize(summary.steps.size());
   limit_work_rows(summary.work, limits.work_rows);
   limit_operators(summary.operators, limits.operators);
   const std::size_t collectives_before = summary.collectives.size();
+  limit_groups(summary, limits.groups);
+  const bool are_renumbered = summary.collectives.size() < collectives_before;
   limit_collectives(summary, limits.collectives);
-  if (summary.collectives.size() < collectives_before || !limits.keeps_replay) {
-    drop_replay(summary.replay, "the graph of its waits does not fit a summary");
-  }
+  limit_group_ranks(summary.groups, limits.keeps_group_ranks);
+  limit_replay(summary, limits.keeps_replay && !are_renumbered && points_into(summary));
   if (summary.findings.size() > limits.findings) summary.findings.resize(limits.findings);
-  if (!limits.keeps_group_ranks) {
-    for (SummaryGroup& group : summary.groups) group.ranks.clear();
-  }
+  if (summary.steps_left_out.size() > kMostStepsLeftOut) summary.steps_left_out.resize(kMostStepsLeftOut);
   for_each_text(summary, [&](std::string& text) { text = fit_text(std::move(text), limits.text_bytes); });
+}
+
+void bound(std::int64_t& number, std::int64_t most) { number = std::clamp(number, -most, most); }
+void bound(std::optional<std::int64_t>& bytes) {
+  if (bytes && (*bytes < 0 || *bytes > kMostSummaryBytes)) bytes.reset();
+}
+void bound(std::optional<Estimate>& estimate) {
+  if (!estimate) return;
+  for (DurationNs* part : {&estimate->low_ns, &estimate->mid_ns, &estimate->high_ns}) bound(*part, kMostLengthNs);
+}
+
+// What a reader would refuse; only damage and invention get there.
+void bound_numbers(RankSummary& summary) {
+  bound(summary.device_memory_bytes);
+  bound(summary.unprofiled_step);
+  for (SummaryStep& step : summary.steps) {
+    bound(step.start_ns, kMostTimeNs);
+    for (DurationNs* length :
+         {&step.duration_ns, &step.host_span_ns, &step.gpu_busy_ns, &step.exposed_communication_ns}) {
+      bound(*length, kMostLengthNs);
+    }
+    for (DurationNs& idle : step.idle_ns) bound(idle, kMostLengthNs);
+    bound(step.allocated_peak_bytes);
+    bound(step.reserved_peak_bytes);
+  }
+  for (SummaryCollective& each : summary.collectives) {
+    bound(each.start_ns, kMostTimeNs);
+    bound(each.end_ns, kMostTimeNs);
+    bound(each.exposed_ns, kMostLengthNs);
+    bound(each.bytes);
+    bound(each.bus_bytes);
+  }
+  for (SummaryWork& row : summary.work) {
+    bound(row.gpu_sum_ns, kMostLengthNs);
+    for (DurationNs& busy : row.busy_by_step_ns) bound(busy, kMostLengthNs);
+  }
+  for (SummaryOperator& row : summary.operators) bound(row.self_cpu_ns, kMostLengthNs);
+  for (SummaryFinding& finding : summary.findings) bound(finding.saving);
+  for (SummaryReplayPoint& point : summary.replay.points) bound(point.recorded_ns, kMostTimeNs);
+  for (SummaryReplayEdge& edge : summary.replay.edges) {
+    for (DurationNs* length : {&edge.recorded_ns, &edge.unprofiled_ns, &edge.uncontended_ns}) {
+      bound(*length, kMostLengthNs);
+    }
+  }
+}
+
+bool fits(std::string_view payload) {
+  constexpr std::size_t kMost = kMaxRankSummaryBytes - kSummaryFrameBytes;
+  if (payload.size() <= kMost) return true;
+  return payload.size() <= kMostPayloadBytes && pack_payload(payload).bytes.size() <= kMost;
 }
 
 }  // namespace
@@ -118,6 +240,22 @@ std::string fit_text(std::string text, std::size_t most_bytes) {
   return text;
 }
 
-void fit_summary(RankSummary& summary) { apply(Limits{}, summary); }
+std::string fit_and_encode(RankSummary& summary) {
+  bound_numbers(summary);
+  std::string payload;
+  for (const Limits& limits : kLimits) {
+    apply(limits, summary);
+    payload = encode_rank(summary);
+    if (fits(payload)) break;
+  }
+  return payload;
+}
+
+void fit_summary(RankSummary& summary) { static_cast<void>(fit_and_encode(summary)); }
+
+void fit_unreadable(UnreadableRank& file) {
+  file.source = fit_text(std::move(file.source), kMostSummaryTextBytes);
+  file.reason = fit_text(std::move(file.reason), kMostSummaryTextBytes);
+}
 
 }  // namespace stepscope

@@ -10,6 +10,7 @@
 #include "analyze/averages.h"
 #include "fleet/fit_summary.h"
 #include "fleet/rank_of_name.h"
+#include "fleet/reduced_replay.h"
 #include "fleet/summary_collectives.h"
 #include "fleet/summary_limits.h"
 #include "fleet/work_rows.h"
@@ -159,12 +160,15 @@ RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<co
   add_completeness(trace, facts, summary);
   add_findings(findings, summary);
   summary.verdict = verdict;
-  summary.replay.refused = "ranks are not replayed together yet";
+  summary.replay.refused = "the recording has no steps that could be replayed";
   if (has_sound_times(facts.steps)) {
     const std::int64_t base_ns = clock_base(trace).value_or(0);
     summary.has_clock = clock_base(trace).has_value();
     add_steps(facts, base_ns, summary);
-    add_collectives(trace, facts, base_ns, summary);
+    const std::vector<GpuEventId> collectives = add_collectives(trace, facts, base_ns, summary);
+    if (summary.has_clock || trace.info.base_ns == 0) {
+      summary.replay = reduce_replay(trace, facts, collectives, summary.steps.size());
+    }
     summary.work = compute_work_rows(trace, facts, {step_stretches(facts.steps), summary.steps.size(), kMostWorkRows});
     add_operators(trace, facts, summary);
     summary.unprofiled_step = facts.what_ifs.unprofiled_step();

@@ -164,8 +164,10 @@ std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {
 
 }  // namespace
 
-void add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
-  if (facts.main_busy() == nullptr) return;
+std::vector<GpuEventId> add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns,
+                                        RankSummary& summary) {
+  std::vector<GpuEventId> events;
+  if (facts.main_busy() == nullptr) return events;
   std::vector<Found> all = find_in_steps(trace, facts);
   sort_as_launched(all);
   const auto groups = number_texts(all, &Found::group), names = number_texts(all, &Found::name);
@@ -193,7 +195,9 @@ void add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_n
     collective.bus_bytes = bounded_bytes(found.run.bus_bytes);
     collective.exposed_ns = compute.without_compute(at);
     summary.collectives.push_back(collective);
+    events.push_back(found.run.event);
   }
+  return events;
 }
 
 }  // namespace stepscope

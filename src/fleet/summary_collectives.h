@@ -7,7 +7,8 @@
 namespace stepscope {
 
 // Fills groups, collective_names and collectives of a summary whose steps are made; times get base_ns added. Those
-// outside the steps are left out; those in steps that are not kept are counted.
-void add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary);
+// outside the steps are left out; those in steps that are not kept are counted. Returns the event of each collective.
+std::vector<GpuEventId> add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns,
+                                        RankSummary& summary);
 
 }  // namespace stepscope

@@ -15,9 +15,18 @@ inline constexpr std::size_t kMostWorkRows = 512;
 inline constexpr std::size_t kMostOperatorRows = 256;
 inline constexpr std::size_t kMostSummaryFindings = 64;
 inline constexpr std::size_t kMostSummaryGroups = 1024;
+inline constexpr std::size_t kMostCollectiveNames = 256;
+inline constexpr std::size_t kMostSummaryCollectives = 16'384;
+inline constexpr std::size_t kMostRankRuns = 16'384;  // of all groups' lists of ranks together (RankRun)
+inline constexpr std::size_t kMostGroupRanks = std::size_t{1} << 20;
+inline constexpr std::size_t kMostStepsLeftOut = 1024;
+inline constexpr std::size_t kMostReplayPoints = std::size_t{1} << 16;
+inline constexpr std::size_t kMostReplayEdges = std::size_t{1} << 18;
 inline constexpr std::size_t kMostSummaryTextBytes = 512;  // longer texts are cut and end in a hash of the whole
 inline constexpr std::int64_t kMostLengthNs = std::int64_t{1} << 52;
 inline constexpr std::int64_t kMostTimeNs = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostSummaryBytes = std::int64_t{1} << 52;  // more than any memory has
+
+inline constexpr std::size_t kSummaryFrameBytes = 32 + 24;  // headers of a file with one rank
 
 }  // namespace stepscope

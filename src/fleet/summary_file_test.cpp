@@ -1,0 +1,235 @@
+// Files of summaries: what is written is read back, to the last field; damage is refused and named.
+#include "fleet/summary_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "fleet/rank_runs.h"
+#include "fleet/summary_limits.h"
+#include "fleet/summary_payload.h"
+#include "fleet/summary_test_support.h"
+
+namespace stepscope {
+namespace {
+
+RunSummary read_back(const RunSummary& run) {
+  auto read = read_summary(write_summary(run), "x.sss");
+  EXPECT_TRUE(read.has_value()) << (read ? "" : read.error().to_string());
+  return read ? std::move(*read) : RunSummary{};
+}
+
+void expect_same(const std::optional<Estimate>& a, const std::optional<Estimate>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  if (!a) return;
+  EXPECT_EQ(std::tie(a->low_ns, a->mid_ns, a->high_ns), std::tie(b->low_ns, b->mid_ns, b->high_ns));
+}
+
+void expect_same_lists(const RankSummary& a, const RankSummary& b) {
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (std::size_t i = 0; i < a.steps.size(); ++i) {
+    const auto all = [](const SummaryStep& s) {
+      return std::tie(s.number, s.start_ns, s.duration_ns, s.host_span_ns, s.gpu_busy_ns, s.exposed_communication_ns,
+                      s.idle_ns, s.allocated_peak_bytes, s.reserved_peak_bytes);
+    };
+    EXPECT_EQ(all(a.steps[i]), all(b.steps[i]));
+  }
+  ASSERT_EQ(a.groups.size(), b.groups.size());
+  for (std::size_t i = 0; i < a.groups.size(); ++i) {
+    const auto all = [](const SummaryGroup& g) { return std::tie(g.name, g.description, g.size, g.ranks); };
+    EXPECT_EQ(all(a.groups[i]), all(b.groups[i]));
+  }
+  EXPECT_EQ(a.collective_names, b.collective_names);
+  ASSERT_EQ(a.collectives.size(), b.collectives.size());
+  for (std::size_t i = 0; i < a.collectives.size(); ++i) {
+    const auto all = [](const SummaryCollective& c) {
+      return std::tie(c.group, c.name, c.step, c.sequence, c.start_ns, c.end_ns, c.bytes, c.bus_bytes, c.exposed_ns);
+    };
+    EXPECT_EQ(all(a.collectives[i]), all(b.collectives[i]));
+  }
+  ASSERT_EQ(a.work.size(), b.work.size());
+  for (std::size_t i = 0; i < a.work.size(); ++i) {
+    const auto all = [](const SummaryWork& w) {
+      return std::tie(w.operator_name, w.shapes, w.kernel, w.place, w.kernel_class, w.tensor_cores, w.count,
+                      w.gpu_sum_ns, w.busy_by_step_ns);
+    };
+    EXPECT_EQ(all(a.work[i]), all(b.work[i]));
+  }
+  ASSERT_EQ(a.operators.size(), b.operators.size());
+  for (std::size_t i = 0; i < a.operators.size(); ++i) {
+    const auto all = [](const SummaryOperator& o) { return std::tie(o.name, o.count, o.self_cpu_ns); };
+    EXPECT_EQ(all(a.operators[i]), all(b.operators[i]));
+  }
+  ASSERT_EQ(a.findings.size(), b.findings.size());
+  for (std::size_t i = 0; i < a.findings.size(); ++i) {
+    const auto all = [](const SummaryFinding& f) { return std::tie(f.id, f.severity, f.saving_ratio, f.title); };
+    EXPECT_EQ(all(a.findings[i]), all(b.findings[i]));
+    expect_same(a.findings[i].saving, b.findings[i].saving);
+  }
+}
+
+void expect_same_replay(const SummaryReplay& a, const SummaryReplay& b) {
+  EXPECT_EQ(std::tie(a.refused, a.step_count, a.cost_uncertainty_ratio),
+            std::tie(b.refused, b.step_count, b.cost_uncertainty_ratio));
+  ASSERT_EQ(a.points.size(), b.points.size());
+  for (std::size_t i = 0; i < a.points.size(); ++i) {
+    const auto all = [](const SummaryReplayPoint& p) { return std::tie(p.kind, p.of, p.recorded_ns); };
+    EXPECT_EQ(all(a.points[i]), all(b.points[i]));
+  }
+  ASSERT_EQ(a.edges.size(), b.edges.size());
+  for (std::size_t i = 0; i < a.edges.size(); ++i) {
+    const auto all = [](const SummaryReplayEdge& e) {
+      return std::tie(e.from, e.to, e.recorded_ns, e.unprofiled_ns, e.uncontended_ns);
+    };
+    EXPECT_EQ(all(a.edges[i]), all(b.edges[i]));
+  }
+}
+
+void expect_same(const RankSummary& a, const RankSummary& b) {
+  const auto identity = [](const RankSummary& r) {
+    return std::tie(r.rank, r.world_size, r.rank_is_from_name, r.source, r.host_name, r.backend, r.device_name,
+                    r.device_number, r.device_memory_bytes, r.peak_flops_per_s, r.torch_version, r.has_clock,
+                    r.has_shapes);
+  };
+  EXPECT_EQ(identity(a), identity(b));
+  const auto completeness = [](const RankSummary& r) {
+    return std::tie(r.text_bytes, r.event_count, r.launch_count, r.gpu_event_count, r.linked_gpu_event_count,
+                    r.lost_count, r.headline_withheld, r.is_host_only, r.step_source, r.steps_left_out,
+                    r.steps_not_kept_count, r.collectives_not_kept_count, r.flops_per_step, r.mfu_ratio, r.verdict);
+  };
+  EXPECT_EQ(completeness(a), completeness(b));
+  expect_same(a.unprofiled_step, b.unprofiled_step);
+  expect_same_lists(a, b);
+  expect_same_replay(a.replay, b.replay);
+}
+
+TEST(SummaryFile, EveryFieldIsReadBack) {
+  SummaryMaker maker(1);
+  for (int round = 0; round < 300; ++round) {
+    const RankSummary rank = maker.rank();
+    const RunSummary read = read_back({{rank}, {}});
+    ASSERT_EQ(read.ranks.size(), 1U);
+    expect_same(rank, read.ranks.front());
+    if (HasFailure()) return;
+  }
+}
+
+// Whoever adds a field to one of these adds it to SummaryLayout, to docs/formats/summary.md and to expect_same().
+TEST(SummaryFile, NoFieldIsForgotten) {
+  EXPECT_EQ(sizeof(SummaryStep), 200U);
+  EXPECT_EQ(sizeof(SummaryGroup), 104U);
+  EXPECT_EQ(sizeof(SummaryCollective), 72U);
+  EXPECT_EQ(sizeof(SummaryWork), 176U);
+  EXPECT_EQ(sizeof(SummaryOperator), 48U);
+  EXPECT_EQ(sizeof(SummaryFinding), 144U);
+  EXPECT_EQ(sizeof(SummaryReplayPoint), 16U);
+  EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
+  EXPECT_EQ(sizeof(SummaryReplay), 104U);
+  EXPECT_EQ(sizeof(RankSummary), 784U);
+  EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
+}
+
+TEST(SummaryFile, AnEmptyRunIsAFile) {
+  const RunSummary read = read_back({});
+  EXPECT_TRUE(read.ranks.empty() && read.unreadable.empty());
+}
+
+TEST(SummaryFile, UnreadableFilesStandInIt) {
+  const RunSummary read = read_back({{}, {{"b.json", "cut"}, {"a.json", "empty"}, {"b.json", "cut"}}});
+  EXPECT_EQ(read.unreadable, (std::vector<UnreadableRank>{{"a.json", "empty"}, {"b.json", "cut"}}));
+}
+
+TEST(SummaryFile, TheOrderInWhichRanksAreGivenDoesNotMatter) {
+  SummaryMaker maker(2);
+  RunSummary run = maker.run(0);
+  for (int i = 0; i < 9; ++i) run.ranks.push_back(maker.rank());
+  const std::string bytes = write_summary(run);
+  std::reverse(run.ranks.begin(), run.ranks.end());
+  run.ranks.push_back(run.ranks[3]);
+  EXPECT_EQ(write_summary(run), bytes);
+  EXPECT_EQ(write_summary(read_back(run)), bytes);
+}
+
+TEST(SummaryFile, SixteenThousandRanksOfAGroupTakeAFewBytes) {
+  SummaryGroup all, strided;
+  for (std::int64_t rank = 0; rank < 16'384; ++rank) all.ranks.push_back(rank);
+  for (std::int64_t rank = 5; rank < 16'384; rank += 8) strided.ranks.push_back(rank);
+  RankSummary rank;
+  const std::size_t without = encode_rank(rank).size();
+  rank.groups = {all, strided};
+  EXPECT_LE(encode_rank(rank).size(), without + 24);
+  const RunSummary read = read_back({{rank}, {}});
+  EXPECT_EQ(read.ranks.at(0).groups.at(0).ranks, all.ranks);
+  EXPECT_EQ(read.ranks.at(0).groups.at(1).ranks, strided.ranks);
+}
+
+std::string damaged_message(std::string_view bytes) {
+  const auto read = read_summary(bytes, "x.sss");
+  EXPECT_FALSE(read.has_value());
+  return read ? "" : read.error().to_string();
+}
+
+TEST(SummaryFile, EveryPrefixIsRefused) {
+  SummaryMaker maker(3);
+  const std::string bytes = write_summary({{maker.rank(), maker.rank()}, {{"a", "b"}}});
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_TRUE(damaged_message(bytes.substr(0, size)).starts_with("x.sss: ")) << size;
+  }
+  EXPECT_NE(damaged_message(bytes + "x").find("bytes behind the last rank"), std::string::npos);
+}
+
+TEST(SummaryFile, EveryFlippedBitIsFound) {
+  SummaryMaker maker(4);
+  const std::string bytes = write_summary({{maker.rank()}, {{"a", "b"}}});
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    const auto read = read_summary(flipped, "x.sss");
+    ASSERT_FALSE(read.has_value()) << "bit " << bit;
+  }
+}
+
+TEST(SummaryFile, ANewerVersionIsNamed) {
+  std::string bytes = write_summary({});
+  bytes[8] = 2;
+  EXPECT_EQ(damaged_message(bytes),
+            "x.sss: a summary of version 2, made by a newer stepscope; this one reads version 1 (at byte 0)");
+}
+
+TEST(SummaryFile, OtherFilesAreToldApart) {
+  EXPECT_FALSE(is_summary("{\"traceEvents\": []}"));
+  EXPECT_TRUE(is_summary(write_summary({})));
+  EXPECT_NE(damaged_message("{}").find("not a summary"), std::string::npos);
+  EXPECT_NE(damaged_message("").find("empty"), std::string::npos);
+}
+
+TEST(SummaryFile, PayloadsOfNonsenseAreRefused) {
+  SummaryMaker maker(5);
+  std::mt19937 random(6);
+  for (int round = 0; round < 3000; ++round) {
+    std::string payload = encode_rank(maker.rank());
+    for (int i = 0; i < 3; ++i) payload[random() % payload.size()] = static_cast<char>(random());
+    if (round % 3 == 0) payload.resize(random() % payload.size());
+    DecodeBudget budget{std::uint64_t{16} << 20};
+    const auto read = decode_rank(payload, budget);  // sound or not: it ends, and within its budget
+    EXPECT_TRUE(!read || read->steps.size() <= kMostSummarySteps);
+  }
+}
+
+TEST(RankRuns, ListsAndBack) {
+  const auto show = [](const std::vector<std::int64_t>& ranks) {
+    std::string text;
+    for (const RankRun& run : make_rank_runs(ranks)) {
+      text += std::to_string(run.first) + "+" + std::to_string(run.stride) + "*" + std::to_string(run.count) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(show({}), "");
+  EXPECT_EQ(show({7}), "7+1*1 ");
+  EXPECT_EQ(show({0, 1, 2, 3}), "0+1*4 ");
+  EXPECT_EQ(show({0, 8, 16, 17, 18}), "0+8*3 17+1*2 ");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,25 @@
+// A rank's summary as bytes without frame and compression, and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "fleet/rank_summary.h"
+
+namespace stepscope {
+
+// Of a summary that fits (fit_summary). Equal summaries give equal bytes.
+[[nodiscard]] std::string encode_rank(const RankSummary& rank);
+
+// Memory that reading may still take, whatever the bytes claim.
+struct DecodeBudget {
+  std::uint64_t left_bytes = 0;
+};
+// What is wrong in words, with the byte of the payload; the caller adds the file.
+[[nodiscard]] Result<RankSummary> decode_rank(std::string_view payload, DecodeBudget& budget);
+
+[[nodiscard]] std::string encode_unreadable(const UnreadableRank& file);
+[[nodiscard]] Result<UnreadableRank> decode_unreadable(std::string_view payload, DecodeBudget& budget);
+
+}  // namespace stepscope
