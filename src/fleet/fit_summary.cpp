@@ -37,9 +37,11 @@ struct Limits {
 // some 150 texts.
 constexpr Limits kLimits[] = {
     {},
-    {.work_rows = 256, .collectives = 8192},
-    {.work_rows = 128, .operators = 128, .collectives = 4096},
-    {.work_rows = 64, .operators = 64, .collectives = 2048},
+    {.work_rows = 256},
+    {.work_rows = 128, .operators = 128},
+    {.work_rows = 64, .operators = 64},
+    {.work_rows = 64, .operators = 64, .collectives = 8192},
+    {.work_rows = 64, .operators = 64, .collectives = 4096},
     {.work_rows = 32, .operators = 64, .collectives = 2048},
     {.steps = 512, .work_rows = 32, .operators = 64, .collectives = 2048, .findings = 16, .groups = 64},
     {.steps = 256,

@@ -38,8 +38,8 @@ struct SummaryStep {
 struct SummaryGroup {
   std::string name;
   std::string description;          // "default_pg", "mesh_tp", ...; empty if the file does not say
-  std::vector<std::int64_t> ranks;  // ascending; empty if unknown
   std::optional<std::int64_t> size{};
+  std::vector<std::int64_t> ranks;  // ascending; empty if unknown
 };
 
 // One collective on this rank, in order of (step, group, sequence). Where not all could be kept, those of the first

@@ -89,7 +89,7 @@ class SummaryMaker {
   }
   void add_collectives(RankSummary& made) {
     for (std::int64_t i = number(1, 3); i > 0; --i) {
-      made.groups.push_back({text(), text(), {}, chance() ? std::optional(number(1, 9)) : std::nullopt});
+      made.groups.push_back({text(), text(), chance() ? std::optional(number(1, 9)) : std::nullopt, {}});
       std::int64_t rank = 0;
       for (std::int64_t k = number(0, 9); k > 0; --k) made.groups.back().ranks.push_back(rank += number(1, 3));
       made.collective_names.push_back(text());
