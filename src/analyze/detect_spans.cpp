@@ -18,8 +18,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analyze/host_work.h"
 #include "analyze/program_spans.h"
-#include "analyze/sort_runs.h"
 #include "analyze/step_marks.h"
 
 namespace stepscope {
@@ -102,26 +102,6 @@ std::size_t find_step_count(const std::vector<RepeatedName>& names) {
   return best;
 }
 
-std::vector<TimeNs> launch_times(const Trace& trace) {
-  std::vector<TimeNs> times;
-  for (const CallId call : trace.calls.ids().ids()) {
-    if (launches_work(trace, call)) times.push_back(trace.calls.start_ns[call]);
-  }
-  sort_runs(times);
-  return times;
-}
-
-std::int64_t launches_in(const std::vector<TimeNs>& times, Interval host) {
-  return std::lower_bound(times.begin(), times.end(), host.end_ns) -
-         std::lower_bound(times.begin(), times.end(), host.start_ns);
-}
-
-std::int64_t least_launches(const std::vector<TimeNs>& times, const std::vector<Interval>& pieces) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const Interval& each : pieces) least = std::min(least, launches_in(times, each));
-  return least;
-}
-
 // The spans of the cycle's names, in order of start.
 struct CycleSpan {
   StringId name;
@@ -151,7 +131,7 @@ Cycle collect_cycle(const Trace& trace, const std::vector<SpanId>& spans, const 
 }
 
 // Ends of the optimizer's cycles: the end of the last span before the first name comes again.
-std::vector<Interval> pieces_between_ends(const Cycle& cycle, const std::vector<TimeNs>& launches, TimeNs first_event) {
+std::vector<Interval> pieces_between_ends(const Cycle& cycle, const HostWork& work, TimeNs first_event) {
   std::vector<TimeNs> ends;
   for (const CycleSpan& span : cycle.spans) {
     if (span.name == cycle.first_name || ends.empty()) ends.push_back(span.host.end_ns);
@@ -160,36 +140,16 @@ std::vector<Interval> pieces_between_ends(const Cycle& cycle, const std::vector<
   std::vector<Interval> pieces;
   for (std::size_t i = 0; i + 1 < ends.size(); ++i) pieces.push_back({ends[i], ends[i + 1]});
   const Interval before{first_event, ends.front()};
-  if (!pieces.empty() && launches_in(launches, before) >= least_launches(launches, pieces)) {
+  if (!pieces.empty() && work.count_in(before) >= work.least_in(pieces)) {
     pieces.insert(pieces.begin(), before);
   }
   return pieces;
 }
 
-// The last thing the thread did in [from, until], its waits for the whole device left out: the profiler makes one when
-// it stops.
-TimeNs last_host_event(const Trace& trace, ThreadId main, TimeNs from, TimeNs until) {
-  TimeNs last = from;
-  auto look_at = [&](TimeNs end) { last = end <= until ? std::max(last, end) : last; };
-  const IdRange<CallId> calls = trace.calls_of_thread[main];
-  for (std::uint32_t i = calls.end; i-- > calls.begin && trace.calls.start_ns[CallId(i)] >= from;) {
-    if (trace.calls.kind[CallId(i)] != ApiKind::kDeviceSync) look_at(trace.calls.end_ns[CallId(i)]);
-  }
-  const IdRange<OpId> ops = trace.ops_of_thread[main];
-  for (std::uint32_t i = ops.end; i-- > ops.begin && trace.ops.start_ns[OpId(i)] >= from;) {
-    look_at(trace.ops.end_ns[OpId(i)]);
-  }
-  const IdRange<FrameId> frames = trace.frames_of_thread[main];
-  for (std::uint32_t i = frames.end; i-- > frames.begin && trace.frames.start_ns[FrameId(i)] >= from;) {
-    look_at(trace.frames.end_ns[FrameId(i)]);
-  }
-  return last;
-}
-
 // Starts of the first name. The last piece has no next start: it ends with the last host event after its last span (a
 // step reads its loss there), at most as long after it as in the other pieces.
 std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, const Cycle& cycle,
-                                            const std::vector<TimeNs>& launches) {
+                                            const HostWork& work) {
   std::vector<TimeNs> starts;
   TimeNs last_end = std::numeric_limits<TimeNs>::min();
   DurationNs longest_tail = 0;
@@ -205,7 +165,7 @@ std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, c
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) pieces.push_back({starts[i], starts[i + 1]});
   if (pieces.empty()) return pieces;
   const Interval last{starts.back(), last_host_event(trace, main, last_end, last_end + longest_tail)};
-  if (launches_in(launches, last) >= least_launches(launches, pieces)) pieces.push_back(last);
+  if (work.count_in(last) >= work.least_in(pieces)) pieces.push_back(last);
   return pieces;
 }
 
@@ -237,10 +197,10 @@ std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main
     if (count < 2) return std::nullopt;
     cycle = collect_cycle(trace, spans, names, count);
   }
-  const std::vector<TimeNs> launches = launch_times(trace);
+  const HostWork work = HostWork::launches_of(trace);
   const std::vector<Interval> pieces = cycle.optimizer_only
-                                           ? pieces_between_ends(cycle, launches, first_host_event(trace, main))
-                                           : pieces_between_starts(trace, main, cycle, launches);
+                                           ? pieces_between_ends(cycle, work, first_host_event(trace, main))
+                                           : pieces_between_starts(trace, main, cycle, work);
   StepMarks found;
   found.source = StepSource::kDetectedSpans;
   found.thread = main;

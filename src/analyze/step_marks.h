@@ -24,7 +24,8 @@ struct StepMarks {
   StepSource source = StepSource::kNone;
   std::string detail;
   ThreadId thread;
-  std::vector<StepMark> marks;  // by host start, disjoint
+  std::vector<StepMark> marks;         // by host start, disjoint
+  std::vector<std::int64_t> left_out;  // numbers of what is no whole step
 };
 
 // ProfilerStep#N; the number is N.

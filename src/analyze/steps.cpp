@@ -93,7 +93,9 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     cut_marks_at_windows(trace, found->marks);
     BoundedSteps bounded = compute_step_boundaries(trace, timeline, launches, std::move(found->marks));
     steps.main_thread = found->thread;
-    steps.left_out = std::move(bounded.left_out);
+    steps.left_out = std::move(found->left_out);
+    steps.left_out.insert(steps.left_out.end(), bounded.left_out.begin(), bounded.left_out.end());
+    std::sort(steps.left_out.begin(), steps.left_out.end());
     steps.steps = std::move(bounded.steps);
     steps.source_detail = std::move(found->detail);
     if (!steps.steps.empty()) steps.source = found->source;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "analyze/host_work.h"
 #include "analyze/step_marks.h"
 
 namespace stepscope {
@@ -91,6 +92,49 @@ std::vector<Candidate> spans_that(const Trace& trace, Match&& match) {
   return found;
 }
 
+// A span that does not enclose its step (`forward`) still begins it: the next one's start is its end. One without a
+// next one ends with the last thing that its thread did, at most as long after the span as in the other steps; it is
+// left out if it did less than each of them, since the recording ended within it.
+//
+// A tenth of the launches outside decides: a step that reads its loss or copies its batch outside of its span loses
+// less by the cut than steps differ.
+void complete_ends(const Trace& trace, StepMarks& found) {
+  std::vector<Interval> whole;  // steps whose end is known
+  DurationNs longest_tail = 0;
+  std::int64_t inside = 0, all = 0;
+  const HostWork work = HostWork::launches_or_operators_of(trace, found.thread);
+  for (std::size_t i = 0; i + 1 < found.marks.size(); ++i) {
+    const Interval span = found.marks[i].host;
+    if (found.marks[i].ends_alone) continue;
+    whole.push_back({span.start_ns, found.marks[i + 1].host.start_ns});
+    longest_tail = std::max(longest_tail, whole.back().end_ns - span.end_ns);
+    inside += work.count_in(span);
+    all += work.count_in(whole.back());
+  }
+  if ((all - inside) * 10 < all || all == inside) return;
+  const std::int64_t least = work.least_in(whole);
+  std::vector<StepMark> kept;
+  for (std::size_t i = 0; i < found.marks.size(); ++i) {
+    StepMark mark = found.marks[i];
+    const bool is_last = i + 1 == found.marks.size();
+    if (is_last || mark.ends_alone) {
+      TimeNs until = mark.host.end_ns + longest_tail;
+      if (!is_last) until = std::min(until, found.marks[i + 1].host.start_ns);
+      mark.host.end_ns = last_host_event(trace, found.thread, mark.host.end_ns, until);
+      if (work.count_in(mark.host) < least) {
+        found.left_out.push_back(mark.number);
+        if (!kept.empty() && !kept.back().ends_alone) {
+          kept.back().host.end_ns = mark.host.start_ns;
+          kept.back().ends_alone = !is_last;
+        }
+        continue;
+      }
+    }
+    kept.push_back(mark);
+  }
+  found.marks = std::move(kept);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> profiler_step_number(std::string_view span_name) {
@@ -111,7 +155,10 @@ std::optional<StepMarks> find_profiler_steps(const Trace& trace) {
 std::optional<StepMarks> find_named_steps(const Trace& trace, const std::string& name) {
   auto candidates = spans_that(trace, [&](std::string_view each) { return match_name(each, name); });
   auto found = to_marks(trace, std::move(candidates), StepSource::kNamedSpan);
-  if (found) found->detail = "span `" + name + "`";
+  if (found) {
+    found->detail = "span `" + name + "`";
+    complete_ends(trace, *found);
+  }
   return found;
 }
 

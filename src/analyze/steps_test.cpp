@@ -194,6 +194,49 @@ TEST(Steps, ANamedSpanIsTakenAtItsWord) {
   EXPECT_NE(none.source_detail.find("iteration"), std::string::npos);
 }
 
+// Each step launches three times, the last time behind the span.
+TEST(Steps, ANamedSpanThatBeginsAStepIsNotItsEnd) {
+  const std::string_view where = R"(
+    where
+      L = cudaLaunchKernel
+      S = cudaDeviceSynchronize
+  )";
+  const Trace whole = trace_from_text(std::string(R"(
+    span      [fwd ]        [fwd ]        [fwd ]
+    call      [L][L]  [L]   [L][L]  [L]   [L][L]  [L]  [S])") +
+                                      std::string(where));
+  Steps steps = steps_of(whole, {"fwd"});
+  EXPECT_EQ(gpu_intervals(steps), (std::vector<Interval>{{0, 140'000}, {140'000, 280'000}, {280'000, 390'000}}))
+      << "to its last launch, not to the profiler's wait";
+  EXPECT_TRUE(steps.left_out.empty());
+  const Trace cut = trace_from_text(std::string(R"(
+    span      [fwd ]        [fwd ]        [fwd ]
+    call      [L][L]  [L]   [L][L]  [L]   [L][L])") +
+                                    std::string(where));
+  steps = steps_of(cut, {"fwd"});
+  EXPECT_EQ(gpu_intervals(steps), (std::vector<Interval>{{0, 140'000}, {140'000, 280'000}}));
+  EXPECT_EQ(steps.left_out, (std::vector<std::int64_t>{2}));
+  const Trace enclosing = trace_from_text(std::string(R"(
+    span      [step      ]  [step      ]  [step      ]
+    call      [L][L]  [L]   [L][L]  [L]   [L][L]  [L])") +
+                                          std::string(where));
+  EXPECT_EQ(steps_of(enclosing, {"step"}).steps.size(), 3U);
+  EXPECT_EQ(steps_of(enclosing, {"step"}).steps.back().host.end_ns, 400'000);
+}
+
+TEST(Steps, ANamedSpanWithoutAGpuCountsOperators) {
+  const Trace cut = trace_from_text(R"(
+    span      [fwd ]        [fwd ]        [fwd ]
+    op        [a ]    [b]   [a ]    [b]   [a ]
+  )");
+  EXPECT_EQ(steps_of(cut, {"fwd"}).left_out, (std::vector<std::int64_t>{2}));
+  const Trace whole = trace_from_text(R"(
+    span      [fwd ]        [fwd ]        [fwd ]
+    op        [a ]    [b]   [a ]    [b]   [a ]    [b]
+  )");
+  EXPECT_EQ(steps_of(whole, {"fwd"}).steps.back().host.end_ns, 390'000);
+}
+
 TEST(Steps, SpansThatRepeatAreDetected) {
   const Trace trace = trace_from_text(R"(
     span      [data][fwd   ][data][fwd   ][data][fwd   ]

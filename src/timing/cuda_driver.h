@@ -104,6 +104,7 @@ inline constexpr unsigned kCuWaitValueGeq = 0;  // until (int32)(*word - value) 
   X(stream_wait_value, cuStreamWaitValue32_v2, (CuStream stream, CuPointer word, std::uint32_t value, unsigned how))
 
 struct CudaDriver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration's name and parameters
 #define STEPSCOPE_DECLARE(member, symbol, arguments) CuResult(*member) arguments = nullptr;
   STEPSCOPE_CUDA_REQUIRED(STEPSCOPE_DECLARE)
   STEPSCOPE_CUDA_OPTIONAL(STEPSCOPE_DECLARE)

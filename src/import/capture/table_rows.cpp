@@ -118,18 +118,18 @@ bool TableRows::append(const wire::TableReader& reader, Table Fragment::*member)
   return is_sound;
 }
 
-void TableRows::take_info_row(std::string_view key, std::string text, MaybeInt number) {
+void TableRows::take_info_row(std::string_view key, const std::string& text, MaybeInt number) {
   const std::optional<std::int64_t> value = number.has_value() ? std::optional(number.value()) : std::nullopt;
   const bool flag = number.value_or(0) != 0;
   std::vector<Interval>& windows = info_.windows;
-  if (key == "producer") info_.producer = std::move(text);
+  if (key == "producer") info_.producer = text;
   if (key == "base_ns") info_.base_ns = std::clamp(number.value_or(0), -kFarthestTime, kFarthestTime);
   if (key == "metadata_event_count") info_.metadata_event_count = static_cast<std::uint64_t>(number.value_or(0));
   if (key == "rank") info_.rank = value;
   if (key == "world_size") info_.world_size = value;
-  if (key == "backend") info_.backend = std::move(text);
-  if (key == "trace_name") info_.trace_name = std::move(text);
-  if (key == "host_name") info_.host_name = std::move(text);
+  if (key == "backend") info_.backend = text;
+  if (key == "trace_name") info_.trace_name = text;
+  if (key == "host_name") info_.host_name = text;
   if (key == "cuda_runtime_version") info_.cuda_runtime_version = value;
   if (key == "cuda_driver_version") info_.cuda_driver_version = value;
   if (key == "cupti_version") info_.cupti_version = value;
@@ -138,10 +138,10 @@ void TableRows::take_info_row(std::string_view key, std::string text, MaybeInt n
   if (key == "with_stack") info_.with_stack = flag;
   if (key == "with_flops") info_.with_flops = flag;
   if (key == "with_modules") info_.with_modules = flag;
-  if (key == "command_line") info_.command_line = std::move(text);
-  if (key == "python_version") info_.python_version = std::move(text);
-  if (key == "torch_version") info_.torch_version = std::move(text);
-  if (key == "remark") info_.remarks.push_back(std::move(text));
+  if (key == "command_line") info_.command_line = text;
+  if (key == "python_version") info_.python_version = text;
+  if (key == "torch_version") info_.torch_version = text;
+  if (key == "remark") info_.remarks.push_back(text);
   const TimeNs at = std::clamp(number.value_or(0), -kFarthestTime, kFarthestTime);
   if (key == "window_start_ns") windows.push_back({at, at});
   if (key == "window_end_ns" && !windows.empty()) windows.back().end_ns = at;
@@ -154,10 +154,10 @@ bool TableRows::take_info(const wire::TableReader& reader) {
   if (!keys || !texts || !numbers) return false;
   for (std::uint32_t i = 0; i < reader.rows(); ++i) {
     const std::string_view key = text_of_(keys->string());
-    std::string text(text_of_(texts->string()));
+    const std::string text(text_of_(texts->string()));
     const MaybeInt number = numbers->maybe();
     if (keys->failed() || texts->failed() || numbers->failed()) return false;
-    take_info_row(key, std::move(text), number);
+    take_info_row(key, text, number);
   }
   return true;
 }

@@ -34,7 +34,7 @@ class TableRows {
   template <class T>
   void fill(wire::ColumnReader& reader, std::vector<T>& cells, std::size_t from, bool& is_sound);
   bool take_info(const wire::TableReader& reader);
-  void take_info_row(std::string_view key, std::string text, MaybeInt number);
+  void take_info_row(std::string_view key, const std::string& text, MaybeInt number);
   bool take_notes(const wire::TableReader& reader);
   StringId intern(WireString number);
 
