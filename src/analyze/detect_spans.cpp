@@ -18,7 +18,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "analyze/host_work.h"
+#include "analyze/launch_counts.h"
 #include "analyze/program_spans.h"
 #include "analyze/step_marks.h"
 
@@ -131,7 +131,7 @@ Cycle collect_cycle(const Trace& trace, const std::vector<SpanId>& spans, const 
 }
 
 // Ends of the optimizer's cycles: the end of the last span before the first name comes again.
-std::vector<Interval> pieces_between_ends(const Cycle& cycle, const HostWork& work, TimeNs first_event) {
+std::vector<Interval> pieces_between_ends(const Cycle& cycle, const LaunchCounts& work, TimeNs first_event) {
   std::vector<TimeNs> ends;
   for (const CycleSpan& span : cycle.spans) {
     if (span.name == cycle.first_name || ends.empty()) ends.push_back(span.host.end_ns);
@@ -149,7 +149,7 @@ std::vector<Interval> pieces_between_ends(const Cycle& cycle, const HostWork& wo
 // Starts of the first name. The last piece has no next start: it ends with the last host event after its last span (a
 // step reads its loss there), at most as long after it as in the other pieces.
 std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, const Cycle& cycle,
-                                            const HostWork& work) {
+                                            const LaunchCounts& work) {
   std::vector<TimeNs> starts;
   TimeNs last_end = std::numeric_limits<TimeNs>::min();
   DurationNs longest_tail = 0;
@@ -197,7 +197,7 @@ std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main
     if (count < 2) return std::nullopt;
     cycle = collect_cycle(trace, spans, names, count);
   }
-  const HostWork work = HostWork::launches_of(trace);
+  const LaunchCounts work = LaunchCounts::launches_of(trace);
   const std::vector<Interval> pieces = cycle.optimizer_only
                                            ? pieces_between_ends(cycle, work, first_host_event(trace, main))
                                            : pieces_between_starts(trace, main, cycle, work);

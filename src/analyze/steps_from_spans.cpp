@@ -6,7 +6,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "analyze/host_work.h"
+#include "analyze/launch_counts.h"
 #include "analyze/step_marks.h"
 
 namespace stepscope {
@@ -92,7 +92,7 @@ std::vector<Candidate> spans_that(const Trace& trace, Match&& match) {
   return found;
 }
 
-// A span that does not enclose its step (`forward`) still begins it: the next one's start is its end. One without a
+// A span that does not enclose its step (`forward`) still begins it, and the next one's start ends it. One without a
 // next one ends with the last thing that its thread did, at most as long after the span as in the other steps; it is
 // left out if it did less than each of them, since the recording ended within it.
 //
@@ -102,7 +102,7 @@ void complete_ends(const Trace& trace, StepMarks& found) {
   std::vector<Interval> whole;  // steps whose end is known
   DurationNs longest_tail = 0;
   std::int64_t inside = 0, all = 0;
-  const HostWork work = HostWork::launches_or_operators_of(trace, found.thread);
+  const LaunchCounts work = LaunchCounts::launches_or_operators_of(trace, found.thread);
   for (std::size_t i = 0; i + 1 < found.marks.size(); ++i) {
     const Interval span = found.marks[i].host;
     if (found.marks[i].ends_alone) continue;
@@ -117,16 +117,15 @@ void complete_ends(const Trace& trace, StepMarks& found) {
   for (std::size_t i = 0; i < found.marks.size(); ++i) {
     StepMark mark = found.marks[i];
     const bool is_last = i + 1 == found.marks.size();
-    if (is_last || mark.ends_alone) {
+    if (!is_last && !mark.ends_alone) {
+      mark.host.end_ns = found.marks[i + 1].host.start_ns;
+    } else {
       TimeNs until = mark.host.end_ns + longest_tail;
       if (!is_last) until = std::min(until, found.marks[i + 1].host.start_ns);
       mark.host.end_ns = last_host_event(trace, found.thread, mark.host.end_ns, until);
       if (work.count_in(mark.host) < least) {
         found.left_out.push_back(mark.number);
-        if (!kept.empty() && !kept.back().ends_alone) {
-          kept.back().host.end_ns = mark.host.start_ns;
-          kept.back().ends_alone = !is_last;
-        }
+        if (!kept.empty() && !is_last) kept.back().ends_alone = true;
         continue;
       }
     }

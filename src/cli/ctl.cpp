@@ -229,12 +229,22 @@ std::string choose(const Words& words, std::vector<Agent>& agents) {
   return "";
 }
 
+// CLI11 would show two optional words as one.
+class CtlFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [PID | SOCKET | all] [start | stop | status | flush]\n";
+  }
+  [[nodiscard]] std::string make_positionals(const CLI::App*) const override { return ""; }
+};
+
 }  // namespace
 
 int run_ctl(const Arguments& arguments, Console& console) {
   CLI::App app("Starts and stops recording in a running program; says what its agent does.", "stepscope ctl");
   std::vector<std::string> given;
   app.add_option("WORDS", given, "[PID | SOCKET | all] [start | stop | status | flush]")->type_name("")->expected(0, 2);
+  app.formatter(std::make_shared<CtlFormatter>());
   app.footer(kExamples);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   Words words;

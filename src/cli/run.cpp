@@ -225,11 +225,14 @@ void Session::tell_outcome(const LaunchEnd& end, SignalRelay& relay) {
   std::vector<std::string> files = captures_of_run(before_, list_captures(directory), agents, host);
   tell_snapshots(agents, host);
   for (std::string& file : files) file.insert(0, shown_path(directory) + "/");
+  const WhatWasAsked asked{options_.agent.step_name, !options_.agent.schedule.empty() || options_.agent.every != 0,
+                           options_.agent.start_paused};
   if (files.empty()) {
-    say("nothing was captured: " +
-        clean_text(why_nothing(agents, not_preloaded_, !options_.agent.schedule.empty() || options_.agent.every != 0,
-                               options_.agent.start_paused)));
+    say("nothing was captured: " + clean_text(why_nothing(agents, not_preloaded_, asked)));
     return;
+  }
+  if (const std::string name = step_not_seen(agents, asked); !name.empty()) {
+    say("--step: " + clean_text(name) + "; the report looks for steps by itself");
   }
   // Whoever ends a job by these gives it seconds.
   const bool is_hurried = end.asked_to_end && *end.asked_to_end != SIGINT;

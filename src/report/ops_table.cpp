@@ -164,6 +164,13 @@ std::string write_ops_text(const OpsTable& table, const Style& style) {
       fmt::format("self CPU time {} ms, self GPU time {} ms in all rows",
                   ms_text(table.averages.self_cpu_time_total_ns), ms_text(table.averages.self_device_time_total_ns)),
       0, Ink::kDim);
+  const auto& rows = table.averages.rows;
+  if (std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.device_type != "DeviceType.CPU"; })) {
+    page.paragraph(
+        "GPU time stands twice, as in torch: at the operator that launched it and at its kernel. A row without a share "
+        "is a span, which holds what runs beneath it once more. Counted once in the sum.",
+        0, Ink::kDim);
+  }
   return page.text();
 }
 

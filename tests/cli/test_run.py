@@ -30,6 +30,7 @@ def has_torch():
 
 
 HAS_TORCH = has_torch()
+EXAMPLE = os.environ.get("STEPSCOPE_TRAIN_MLP", "")
 LOOP = """
 import signal, sys, torch
 torch.set_num_threads(1)
@@ -403,6 +404,15 @@ class Memory(Folder):
     def test_without_the_option_nothing_is_asked_for(self):
         done = self.run_in("--", TORCH_PYTHON, "-c", "import torch; print([c for c, _ in torch.cuda._queued_calls if 'Recorder' in repr(c)])")
         self.assertEqual((done.status, done.out), (0, "[]\n"))
+
+
+@unittest.skipUnless(EXAMPLE, "the examples are not built (STEPSCOPE_BUILD_EXAMPLES)")
+class CppProgram(Folder):
+    def test_a_step_that_is_not_there_is_said(self):
+        for name, is_there in (("nosuch", False), ("forward", True)):
+            done = self.run_in("--step", name, "--no-report", "--", EXAMPLE, "traces")
+            self.assertEqual(done.status, COMPLETE, done.err)
+            self.assertEqual("no NVTX range named `nosuch`" in done.err, not is_there, done.err)
 
 
 if __name__ == "__main__":

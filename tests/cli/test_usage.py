@@ -19,6 +19,11 @@ class Usage(unittest.TestCase):
                 self.assertIn("Examples:", done.out)
                 self.assertIn(f"stepscope {command}", done.out)
 
+    def test_usage_lines_are_in_words(self):
+        self.assertIn("Usage: stepscope ctl [PID | SOCKET | all] [start | stop | status | flush]\n", run("ctl", "--help").out)
+        for command in COMMANDS + ("view", "run", "ctl", "bench"):
+            self.assertNotRegex(run(command, "--help").out, r"\(\d*x\)")
+
     def test_no_command_shows_help_as_an_error(self):
         done = run()
         self.assertEqual(done.status, USAGE)

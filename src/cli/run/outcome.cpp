@@ -98,8 +98,8 @@ std::vector<std::string> captures_of_run(const std::vector<std::string>& before,
   return found;
 }
 
-std::string why_nothing(const std::vector<AgentStatus>& agents, const std::string& not_preloaded, bool has_schedule,
-                        bool was_paused) {
+std::string why_nothing(const std::vector<AgentStatus>& agents, const std::string& not_preloaded,
+                        const WhatWasAsked& asked) {
   if (agents.empty()) {
     if (!not_preloaded.empty()) return not_preloaded;
     return "none of its processes used CUDA, NVTX or PyTorch where the agent could see it (python -I, -E and -S switch "
@@ -109,17 +109,25 @@ std::string why_nothing(const std::vector<AgentStatus>& agents, const std::strin
       *std::max_element(agents.begin(), agents.end(),
                         [](const AgentStatus& a, const AgentStatus& b) { return a.step_count < b.step_count; });
   if (most.window_count > 0) return "nothing happened while it was recorded, or the file could not be written";
-  if (was_paused) return "it was started paused, and no `stepscope ctl start` came";
-  if (has_schedule && most.step_count == 0) {
-    return "the schedule counts steps, and none was seen: no ProfilerStep#N span and no optimizer's step. Name the "
-           "span "
-           "that marks a step with --step, or leave --schedule and --every out";
+  if (asked.start_paused) return "it was started paused, and no `stepscope ctl start` came";
+  if (asked.has_schedule && most.step_count == 0) {
+    const std::string none = "the schedule counts steps, and none was seen: ";
+    if (const std::string name = step_not_seen(agents, asked); !name.empty()) return none + name;
+    return none +
+           "no ProfilerStep#N span and no optimizer's step. Name the span that marks a step with --step, or leave "
+           "--schedule and --every out";
   }
-  if (has_schedule) {
+  if (asked.has_schedule) {
     return fmt::format("the program ended after {} step{}, before the schedule's first recorded one", most.step_count,
                        most.step_count == 1 ? "" : "s");
   }
   return "no window was opened";
+}
+
+std::string step_not_seen(const std::vector<AgentStatus>& agents, const WhatWasAsked& asked) {
+  const bool was_seen = std::any_of(agents.begin(), agents.end(), [](const auto& each) { return each.step_count > 0; });
+  if (asked.step_name.empty() || was_seen) return "";
+  return fmt::format("no span and no NVTX range named `{}` (or `{}#7`) ended", asked.step_name, asked.step_name);
 }
 
 }  // namespace stepscope

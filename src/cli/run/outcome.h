@@ -39,8 +39,15 @@ inline constexpr const char* kSnapshotEnding = ".pickle";
                                                        const std::vector<AgentStatus>& agents,
                                                        const std::string& host_name);
 
-// One sentence: why there is no capture. `has_schedule`: windows wait for steps.
+struct WhatWasAsked {
+  std::string step_name;      // --step; empty: none
+  bool has_schedule = false;  // windows wait for steps
+  bool start_paused = false;
+};
+// One sentence: why there is no capture.
 [[nodiscard]] std::string why_nothing(const std::vector<AgentStatus>& agents, const std::string& not_preloaded,
-                                      bool has_schedule, bool was_paused);
+                                      const WhatWasAsked& asked);
+// What --step named and no process had; empty if one had it, or none was asked for.
+[[nodiscard]] std::string step_not_seen(const std::vector<AgentStatus>& agents, const WhatWasAsked& asked);
 
 }  // namespace stepscope

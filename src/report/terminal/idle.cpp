@@ -33,6 +33,13 @@ std::vector<IdleDetail> with_gaps_joined(const std::vector<IdleDetail>& details)
   return joined;
 }
 
+// What is open where only a step is. Its name would say nothing: a capture's agent gives it even to steps that the
+// program marks by its optimizer.
+std::string place_words(const IdleDetail& detail, std::size_t room) {
+  if (detail.label == HostLabel::kUnlinked) return "before " + fold_kernel_name(detail.name, room - 7);
+  return detail.name == "ProfilerStep#N" ? "in the step, outside operators" : detail.name;
+}
+
 }  // namespace
 
 void add_idle(const Report& report, std::size_t row_count, Page& page) {
@@ -60,9 +67,7 @@ void add_idle(const Report& report, std::size_t row_count, Page& page) {
                    show_percent(static_cast<double>(detail.length_ns) / static_cast<double>(device->busy.idle_ns)));
     line.pad_to(kCauseColumn).add(host_label_words(detail.label), Ink::kCyan).pad_to(kNameColumn);
     const std::size_t room = page.style().width - kNameColumn;
-    const bool is_kernel = detail.label == HostLabel::kUnlinked;
-    page.add(
-        line.add(is_kernel ? "before " + fold_kernel_name(detail.name, room - 7) : shorten_middle(detail.name, room)));
+    page.add(line.add(shorten_middle(place_words(detail, room), room)));
   }
 }
 

@@ -12,12 +12,12 @@
 
 namespace stepscope {
 
-class HostWork {
+class LaunchCounts {
  public:
   // Of all threads.
-  [[nodiscard]] static HostWork launches_of(const Trace& trace);
+  [[nodiscard]] static LaunchCounts launches_of(const Trace& trace);
   // The same, and in a trace without any launch the operators of the thread.
-  [[nodiscard]] static HostWork launches_or_operators_of(const Trace& trace, ThreadId thread);
+  [[nodiscard]] static LaunchCounts launches_or_operators_of(const Trace& trace, ThreadId thread);
 
   [[nodiscard]] std::int64_t count_in(Interval host) const;
   // Of the piece that has least.

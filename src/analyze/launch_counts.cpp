@@ -1,4 +1,4 @@
-#include "analyze/host_work.h"
+#include "analyze/launch_counts.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-HostWork HostWork::launches_of(const Trace& trace) {
-  HostWork work;
+LaunchCounts LaunchCounts::launches_of(const Trace& trace) {
+  LaunchCounts work;
   for (const CallId call : trace.calls.ids().ids()) {
     if (launches_work(trace, call)) work.times_.push_back(trace.calls.start_ns[call]);
   }
@@ -17,19 +17,19 @@ HostWork HostWork::launches_of(const Trace& trace) {
   return work;
 }
 
-HostWork HostWork::launches_or_operators_of(const Trace& trace, ThreadId thread) {
-  HostWork work = launches_of(trace);
+LaunchCounts LaunchCounts::launches_or_operators_of(const Trace& trace, ThreadId thread) {
+  LaunchCounts work = launches_of(trace);
   if (!work.times_.empty() || !thread.has_value()) return work;
   for (const OpId op : trace.ops_of_thread[thread].ids()) work.times_.push_back(trace.ops.start_ns[op]);
   return work;
 }
 
-std::int64_t HostWork::count_in(Interval host) const {
+std::int64_t LaunchCounts::count_in(Interval host) const {
   return std::lower_bound(times_.begin(), times_.end(), host.end_ns) -
          std::lower_bound(times_.begin(), times_.end(), host.start_ns);
 }
 
-std::int64_t HostWork::least_in(const std::vector<Interval>& pieces) const {
+std::int64_t LaunchCounts::least_in(const std::vector<Interval>& pieces) const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Interval& each : pieces) least = std::min(least, count_in(each));
   return least;
