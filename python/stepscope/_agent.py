@@ -49,10 +49,10 @@ def _escape(value: str) -> str:
     return value.replace("%", "%25").replace(";", "%3B")
 
 
-def begin(directory: str, *, shapes: bool, stacks: bool, memory: bool, gpu: bool) -> None:
+def begin(directory: str, *, shapes: bool, stacks: bool, allocations: bool, gpu: bool) -> None:
     """Gets ready to record into a new file in `directory`; nothing is recorded before `start`."""
     options = (
-        f"directory={_escape(directory)};shapes={shapes:d};stacks={stacks:d};memory={memory:d};gpu={gpu:d}"
+        f"directory={_escape(directory)};shapes={shapes:d};stacks={stacks:d};allocations={allocations:d};gpu={gpu:d}"
     )
     buffer = ctypes.create_string_buffer(_TEXT_BYTES)
     if _library().stepscope_agent_begin(options.encode("utf-8", "surrogateescape"), buffer, _TEXT_BYTES) != 1:

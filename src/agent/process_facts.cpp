@@ -67,7 +67,7 @@ CaptureInfo describe_process(const AgentOptions& options, TimeNs start_ns) {
   info.local_rank = first_number({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
   info.records_shapes = options.shapes;
   info.records_stacks = options.stacks;
-  info.records_memory = options.memory;
+  info.records_memory = options.memory || options.allocations;
   info.records_graphs = options.graphs;
   return info;
 }

@@ -25,6 +25,7 @@
 #include "agent/parts.h"
 #include "agent/thread_owned.h"
 #include "agent/torch_inputs.h"
+#include "agent/torch_memory.h"
 #include "capture/event_ring.h"
 
 namespace stepscope::agent {
@@ -289,6 +290,13 @@ void set_torch_detail(TorchDetail detail) noexcept try {
   set_registered(now->torch, handles[0], is_full, op_callback<TorchScope::kFunction>(with_inputs));
   set_registered(now->torch, handles[1], is_full, op_callback<TorchScope::kBackward>(with_inputs));
   set_registered(now->torch, handles[2], detail != TorchDetail::kOff, span_callback());
+  if (detail != TorchDetail::kFull) leave_torch_memory();
+  if (!options().allocations || detail == TorchDetail::kOff) return;
+  if (detail == TorchDetail::kFull) {
+    hear_torch_memory();
+  } else {
+    (void)prepare_torch_memory();
+  }
 } catch (...) {
   complain("PyTorch refused a change of its callbacks");
 }

@@ -127,7 +127,7 @@ class Timeline {
   std::vector<TimelineRow> compute(std::int64_t device_number) {
     const MemoryEvents& events = trace_.memory_events;
     for (const MemoryEventId id : events.ids().ids()) {
-      if (events.device_type[id] == kCpu || events.device_number[id] != device_number) continue;
+      if ((events.device_type[id] == kCpu ? kTimelineCpu : events.device_number[id]) != device_number) continue;
       take(id);
     }
     for (const auto& [address, row] : live_) {

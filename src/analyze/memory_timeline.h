@@ -63,7 +63,10 @@ struct MemoryTimeline {
   std::vector<TimelineRow> rows;
 };
 
-// `device_number`: that GPU; missing: the one with most events. (The CPU's memory is none of a GPU's.)
+// The CPU's memory, for compute_memory_timeline.
+inline constexpr std::int64_t kTimelineCpu = -1;
+
+// `device_number`: that GPU, or kTimelineCpu; missing: the GPU with most events.
 [[nodiscard]] MemoryTimeline compute_memory_timeline(const Trace& trace, std::optional<std::int64_t> device_number);
 
 // Bytes held of each category after all that happened within a microsecond, as torch's levels are.

@@ -111,6 +111,16 @@ TEST(MemoryTimeline, TheBusiestGpuIsTakenAndTheCpuNever) {
 }
 
 // An address given out twice, a free of another size: each event is kept, and nothing is paired wrongly.
+TEST(MemoryTimeline, TheCpuIsADeviceThatIsAskedFor) {
+  Trace trace = training_step();
+  add(trace, {{"main", 1, 0x10, 64, 0, 0, -1}, {"main", 2, 0x20, 32, 0, 1, 0}, {"main", 3, 0x10, -64, 0, 0, -1}});
+  const MemoryTimeline timeline = compute_memory_timeline(trace, kTimelineCpu);
+  EXPECT_EQ(timeline.device_number, kTimelineCpu);
+  ASSERT_EQ(timeline.rows.size(), 2U);
+  EXPECT_EQ(timeline.rows[0].bytes, 64);
+  EXPECT_EQ(timeline.rows[1].bytes, -64);
+}
+
 TEST(MemoryTimeline, ContradictionsAreKeptAsTheyStand) {
   Trace trace = training_step();
   add(trace, {{"main", 8, 0x100, 5}, {"main", 10, 0x100, 7}, {"bwd", 30, 0x100, -7}, {"bwd", 31, 0x100, -5}});

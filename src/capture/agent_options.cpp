@@ -14,8 +14,8 @@ struct Key {
   std::string_view name;
   Field field;
 };
-const std::array<Key, 15>& keys() {
-  static const std::array<Key, 15> all = {{{"directory", &AgentOptions::directory},
+const std::array<Key, 16>& keys() {
+  static const std::array<Key, 16> all = {{{"directory", &AgentOptions::directory},
                                            {"schedule", &AgentOptions::schedule},
                                            {"every", &AgentOptions::every},
                                            {"step_name", &AgentOptions::step_name},
@@ -23,6 +23,7 @@ const std::array<Key, 15>& keys() {
                                            {"stacks", &AgentOptions::stacks},
                                            {"graphs", &AgentOptions::graphs},
                                            {"memory", &AgentOptions::memory},
+                                           {"allocations", &AgentOptions::allocations},
                                            {"gpu", &AgentOptions::gpu},
                                            {"follow_children", &AgentOptions::follow_children},
                                            {"start_paused", &AgentOptions::start_paused},

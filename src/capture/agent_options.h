@@ -24,6 +24,7 @@ struct AgentOptions {
   bool stacks = true;
   bool graphs = false;
   bool memory = false;
+  bool allocations = false;  // what PyTorch's allocators give out and take back, each of them
   bool gpu = true;
   bool follow_children = false;     // record forked children too
   bool start_paused = false;        // wait for `stepscope ctl start`

@@ -33,7 +33,8 @@ TEST(AgentOptions, EveryKeyTravels) {
   options.schedule = "active=1";
   options.every = 7;
   options.step_name = "a step; 100%3B";
-  options.shapes = options.graphs = options.memory = options.follow_children = options.start_paused = true;
+  options.shapes = options.graphs = options.memory = options.allocations = options.follow_children =
+      options.start_paused = true;
   options.stacks = options.gpu = false;
   options.max_memory_bytes = 1;
   options.max_file_bytes = ~std::uint64_t{0};
@@ -44,7 +45,7 @@ TEST(AgentOptions, EveryKeyTravels) {
   EXPECT_EQ(format_agent_options(read.value()), text);
   EXPECT_EQ(read.value().step_name, options.step_name);
   EXPECT_EQ(read.value().control_socket, options.control_socket);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 14 + 1) << text;  // one in the schedule
+  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 15 + 1) << text;  // one in the schedule
 }
 
 // A small generator, so that the same texts come on every machine.

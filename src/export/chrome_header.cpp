@@ -3,6 +3,10 @@
 // Beside PyTorch's keys there is one of ours, `stepscope`, which other readers ignore. It has what PyTorch's keys
 // cannot say: the order in which rows of threads and streams are numbered, and the notes of the recording. A file that
 // was damaged when it was read stays marked as read in part after it was converted.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 #include "export/chrome_parts.h"
 #include "export/json_text.h"
 
@@ -154,14 +158,49 @@ void put_own(ChromeText& text) {
   out.put("\n  },\n");
 }
 
+constexpr std::string_view kDistributedInfo = "distributedInfo";
+
+bool has_key(const ChromeMetadata& metadata, std::string_view key) {
+  return std::any_of(metadata.begin(), metadata.end(), [&](const auto& pair) { return pair.first == key; });
+}
+
+void put_metadata(const ChromeMetadata& metadata, TextBuffer& out) {
+  for (const auto& [key, json] : metadata) {
+    out.put("  ");
+    out.put(quoted(key));
+    out.put(": ");
+    out.put(json);
+    out.put(",\n");
+  }
+}
+
 }  // namespace
 
-void write_chrome_header(ChromeText& text) {
+Status check_chrome_metadata(const ChromeMetadata& metadata) {
+  constexpr std::string_view kOwnKeys[] = {
+      "schemaVersion",   "deviceProperties",    "cuda_driver_version", "cuda_runtime_version",
+      "cupti_version",   "record_shapes",       "profile_memory",      "with_stack",
+      "with_flops",      "with_modules",        "host_name",           "stepscope",
+      "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",         "traceName"};
+  std::set<std::string_view> seen;
+  for (const auto& [key, json] : metadata) {
+    const bool is_own = std::find(std::begin(kOwnKeys), std::end(kOwnKeys), key) != std::end(kOwnKeys);
+    if (is_own) return Error{ErrorCode::kInvalidArgument, "metadata: the trace itself has a key '" + key + "'", {}};
+    if (!seen.insert(key).second) return Error{ErrorCode::kInvalidArgument, "metadata: '" + key + "' twice", {}};
+    if (!is_json_value(json)) {
+      return Error{ErrorCode::kInvalidArgument, "metadata: the value of '" + key + "' is no JSON", {}};
+    }
+  }
+  return Done{};
+}
+
+void write_chrome_header(ChromeText& text, const ChromeMetadata& metadata) {
   const TraceInfo& info = text.trace.info;
   TextBuffer& out = text.out;
   out.put("{\n  \"schemaVersion\": 1,\n");
   put_devices(text);
-  put_distributed(info, out);
+  if (!has_key(metadata, kDistributedInfo)) put_distributed(info, out);
+  put_metadata(metadata, out);
   put_number_if(info.cuda_driver_version, "cuda_driver_version", out);
   put_number_if(info.cuda_runtime_version, "cuda_runtime_version", out);
   put_number_if(info.cupti_version, "cupti_version", out);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "export/chrome_text.h"
+#include "export/chrome_trace.h"
 
 namespace stepscope {
 
 // All that stands before the events: devices, rank, options, and our own `stepscope` object (see the file).
-void write_chrome_header(ChromeText& text);
+void write_chrome_header(ChromeText& text, const ChromeMetadata& metadata);
+[[nodiscard]] Status check_chrome_metadata(const ChromeMetadata& metadata);
 // Names, labels and sort order of processes, threads, devices and streams.
 void write_chrome_places(ChromeText& text);
 // Operators, spans, frames and calls, a thread after the other.

@@ -9,10 +9,11 @@
 
 namespace stepscope {
 
-Status write_chrome_trace(const Trace& trace, const TextSink& sink) {
+Status write_chrome_trace(const Trace& trace, const TextSink& sink, const ChromeMetadata& metadata) {
+  if (Status wrong = check_chrome_metadata(metadata); !wrong) return wrong;
   TextBuffer out(sink);
   ChromeText text(trace, out);
-  write_chrome_header(text);
+  write_chrome_header(text, metadata);
   write_chrome_places(text);
   write_chrome_host(text);
   write_chrome_gpu(text);
@@ -21,8 +22,8 @@ Status write_chrome_trace(const Trace& trace, const TextSink& sink) {
   return out.finish();
 }
 
-Status write_chrome_trace_file(const Trace& trace, const std::string& path) {
-  return write_text_file(path, [&](const TextSink& sink) { return write_chrome_trace(trace, sink); });
+Status write_chrome_trace_file(const Trace& trace, const std::string& path, const ChromeMetadata& metadata) {
+  return write_text_file(path, [&](const TextSink& sink) { return write_chrome_trace(trace, sink, metadata); });
 }
 
 }  // namespace stepscope

@@ -13,12 +13,15 @@
 namespace stepscope {
 namespace {
 
-std::string text_of(const Trace& trace) {
+std::string text_of(const Trace& trace, const ChromeMetadata& metadata = {}) {
   std::string text;
-  const Status written = write_chrome_trace(trace, [&](std::string_view piece) -> Status {
-    text += piece;
-    return Done{};
-  });
+  const Status written = write_chrome_trace(
+      trace,
+      [&](std::string_view piece) -> Status {
+        text += piece;
+        return Done{};
+      },
+      metadata);
   EXPECT_TRUE(written.has_value());
   return text;
 }
@@ -69,6 +72,34 @@ TEST(ChromeTrace, AnEmptyTraceIsADocument) {
 }
 
 // Outer rows before inner ones of the same start, whatever their tables: viewers nest by the order in the file.
+TEST(ChromeTrace, KeysOfTheUserStandBesideItsOwn) {
+  Trace trace = small_trace();
+  trace.info.rank = 1;
+  expect_in(text_of(trace), R"("distributedInfo": {"rank": 1})");
+  const std::string text = text_of(trace, {{"run \"7\"", R"({"lr": [1, 2]})"}, {"distributedInfo", R"({"rank": 3})"}});
+  expect_in(text, "\n  \"run \\\"7\\\"\": {\"lr\": [1, 2]},\n");
+  expect_in(text, R"("distributedInfo": {"rank": 3},)");
+  EXPECT_EQ(text.find(R"({"rank": 1})"), std::string::npos);
+}
+
+TEST(ChromeTrace, KeysThatWouldBreakTheFileAreRefused) {
+  const Trace trace = small_trace();
+  for (const ChromeMetadata& wrong : std::initializer_list<ChromeMetadata>{
+           {{"traceEvents", "[]"}}, {{"stepscope", "1"}}, {{"k", "{"}}, {{"k", ""}}, {{"k", "1"}, {"k", "2"}}}) {
+    bool has_written = false;
+    const Status written = write_chrome_trace(
+        trace,
+        [&](std::string_view) -> Status {
+          has_written = true;
+          return Done{};
+        },
+        wrong);
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_FALSE(has_written);
+  }
+}
+
 TEST(ChromeTrace, StepsStandBeforeTheOperatorsTheyContain) {
   Fragment fragment;
   const ThreadId thread = fragment.thread("1", "1");

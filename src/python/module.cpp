@@ -4,6 +4,7 @@
 // before each piece of the file). Objects are immutable, so threads may share them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -11,8 +12,10 @@
 
 #include <thread>
 
+#include "analyze/memory_timeline.h"
 #include "analyze/stacks.h"
 #include "export/chrome_trace.h"
+#include "export/text_sink.h"
 #include "import/importers.h"
 #include "python/bindings.h"
 #include "python/column_values.h"
@@ -20,6 +23,7 @@
 #include "python/reading.h"
 #include "python/recording.h"
 #include "report/json.h"
+#include "report/memory_timeline.h"
 #include "report/ops_table.h"
 #include "report/terminal.h"
 
@@ -108,11 +112,31 @@ std::string ops_text(const Recording& recording, std::string_view by, std::size_
   return as_json ? write_ops_json(table) : write_ops_text(table, plain_style(width, false));
 }
 
-void write_chrome(const Recording& recording, const std::string& path) {
+void write_chrome(const Recording& recording, const std::string& path, const ChromeMetadata& metadata) {
   std::optional<Status> written;
   {
     const nb::gil_scoped_release others_run;
-    written.emplace(write_chrome_trace_file(recording.trace(), path));
+    written.emplace(write_chrome_trace_file(recording.trace(), path, metadata));
+  }
+  if (!*written) raise(written->error());
+}
+
+// `device`: a CUDA ordinal, -1 for the CPU. `shape`: what `stepscope convert --to` calls it.
+void write_timeline(const Recording& recording, const std::string& path, std::int64_t device, std::string_view shape) {
+  const TimelineShape as = shape == "memory-page"   ? TimelineShape::kPage
+                           : shape == "memory-rows" ? TimelineShape::kRows
+                                                    : TimelineShape::kLevels;
+  std::optional<Status> written;
+  {
+    const nb::gil_scoped_release others_run;
+    const MemoryTimeline timeline = compute_memory_timeline(recording.trace(), device);
+    if (!timeline.device_number) {
+      written.emplace(Error{ErrorCode::kInvalidArgument, "no memory of this device was recorded", {}});
+    } else {
+      written.emplace(write_text_file(path, [&](const TextSink& sink) {
+        return write_memory_timeline(timeline, as, path.substr(path.rfind('/') + 1), sink);
+      }));
+    }
   }
   if (!*written) raise(written->error());
 }
@@ -226,7 +250,8 @@ void bind_recording(nb::module_& m) {
             return Table{averages_table(self.trace(), averages_options(self, by, stack_depth))};
           },
           nb::arg("by") = "name", nb::arg("stack_depth") = 5)
-      .def("write_chrome_trace", write_chrome, nb::arg("path"))
+      .def("write_chrome_trace", write_chrome, nb::arg("path"), nb::arg("metadata"))
+      .def("write_memory_timeline", write_timeline, nb::arg("path"), nb::arg("device"), nb::arg("shape"))
       .def("folded_stacks", folded_stacks, nb::arg("metric"))
       .def("ops_text", ops_text, nb::arg("by"), nb::arg("stack_depth"), nb::arg("sort"), nb::arg("limit").none(),
            nb::arg("width"), nb::arg("as_json"));

@@ -110,7 +110,9 @@ void put_page(const MemoryTimeline& timeline, std::string_view title, Pieces& ou
   out.put_text(kTimelinePageHead);
   out.put("<title>Memory of {}</title>", html_text(title));
   out.put_text(kTimelinePageStyle);
-  out.put("<h1>Memory by category: {}, GPU {}</h1>\n", html_text(title), timeline.device_number.value_or(0));
+  const std::int64_t number = timeline.device_number.value_or(0);
+  out.put("<h1>Memory by category: {}, {}</h1>\n", html_text(title),
+          number == kTimelineCpu ? "CPU" : fmt::format("GPU {}", number));
   out.put_text(kTimelinePageBody);
   out.put("const names = [");
   for (std::size_t i = 0; i < kTimelineCategoryCount; ++i) {

@@ -1,5 +1,7 @@
 """The same script under torch.profiler and under stepscope.torch: schedule, files, counts, shapes, FLOPs, table."""
 
+import contextlib
+import gzip
 import importlib
 import json
 import os
@@ -7,7 +9,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+import unittest.mock
 import warnings
 from pathlib import Path
 
@@ -49,6 +53,14 @@ def script(home, steps, folder, **asked):
             optimizer.zero_grad()
             prof.step()
     return prof, ready
+
+
+@contextlib.contextmanager
+def no_folder_left(test):
+    """A place for temporary files that other processes do not use; it is empty at the end."""
+    with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tempfile.tempdir", folder):
+        yield
+        test.assertEqual(os.listdir(folder), [])
 
 
 @support.needs("torch")
@@ -196,23 +208,21 @@ class Cycle(unittest.TestCase):
     def test_a_profile_that_is_dropped_ends_its_capture(self):
         from stepscope.torch import profile
 
-        before = set(Path(tempfile.gettempdir()).glob("stepscope-*"))
-        prof = profile()
-        prof.start()
-        del prof
-        with profile():
-            pass
-        self.assertEqual(set(Path(tempfile.gettempdir()).glob("stepscope-*")) - before, set())
+        with no_folder_left(self):
+            prof = profile()
+            prof.start()
+            del prof
+            with profile():
+                pass
 
     def test_nothing_is_left_behind(self):
         import torch
         from stepscope.torch import profile
 
-        before = set(Path(tempfile.gettempdir()).glob("stepscope-*"))
-        with profile() as prof:
-            torch.ones(2).sin()
-        prof.key_averages()
-        self.assertEqual(set(Path(tempfile.gettempdir()).glob("stepscope-*")) - before, set())
+        with no_folder_left(self):
+            with profile() as prof:
+                torch.ones(2).sin()
+            prof.key_averages()
 
     def test_under_stepscope_run_it_says_who_has_the_capture(self):
         code = (
@@ -259,6 +269,149 @@ class Schedule(unittest.TestCase):
                                 theirs = torch.profiler.schedule(**arguments)
                                 self.assertEqual([action.name for action in self.actions(25, **arguments)],
                                                  [theirs(step).name for step in range(25)], arguments)
+
+
+def training(home, **asked):
+    """Two recorded steps of a small training; the memory of each is the same in every run."""
+    import torch
+
+    profiler = importlib.import_module(home)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8))
+    optimizer = torch.optim.Adam(model.parameters())
+    with profiler.profile(schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=1), profile_memory=True, **asked) as prof:
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(torch.randn(32, 64)).sum().backward()
+            optimizer.step()
+            prof.step()
+    return prof
+
+
+@support.needs("torch")
+class Memory(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cls.theirs = training("torch.profiler", record_shapes=True, with_stack=True)
+        cls.ours = training("stepscope.torch", record_shapes=True, with_stack=True)
+
+    def test_every_operator_has_the_bytes_that_torch_says(self):
+        def bytes_of(prof):
+            return {row.key: (row.cpu_memory_usage, row.self_cpu_memory_usage) for row in prof.key_averages() if row.cpu_memory_usage or row.self_cpu_memory_usage}
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = bytes_of(training("torch.profiler"))
+        self.assertGreater(len(theirs), 20)
+        self.assertEqual(bytes_of(training("stepscope.torch")), theirs)
+        self.assertIn("CPU Mem", self.ours.key_averages().table())
+
+    def test_the_timeline_has_the_allocations_of_torchs(self):
+        def rows_of(prof):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "memory.raw.json.gz")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # torch: deprecated
+                    prof.export_memory_timeline(path, device="cpu")
+                with gzip.open(path, "rt") as file:
+                    return sorted((action, size) for _, action, size, _ in json.load(file) if action in (2, 4))
+
+        self.assertEqual(rows_of(self.ours), rows_of(self.theirs))
+
+    def test_timelines_by_the_ending_of_the_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("m.json", "m.json.gz", "m.html")]
+            for path in paths:
+                self.ours.export_memory_timeline(path)  # no CUDA here: the CPU
+            times, levels = json.loads(Path(paths[0]).read_text())
+            self.assertEqual(len(times), len(levels))
+            self.assertEqual({len(level) for level in levels}, {9})
+            self.assertEqual(json.loads(gzip.decompress(Path(paths[1]).read_bytes())), [times, levels])
+            self.assertIn("m.html, CPU", Path(paths[2]).read_text())
+        for wrong in ("mps", "cuda:x", "cuda:0"):
+            with self.assertRaises(ValueError):
+                self.ours.export_memory_timeline("unused.json", device=wrong)
+
+    def test_without_profile_memory_there_is_none(self):
+        import torch
+        from stepscope.torch import profile
+
+        with profile() as prof:
+            torch.randn(1000).sum()
+        self.assertEqual(len(prof.trace.table("memory_events")), 0)
+        with self.assertRaises(ValueError):
+            prof.export_memory_timeline("unused.json")
+
+    def test_all_threads_are_heard_and_only_in_the_window(self):
+        import torch
+        from stepscope.torch import profile
+
+        def allocate():
+            return torch.empty(12345, dtype=torch.uint8)
+
+        before = allocate()
+        with profile(profile_memory=True) as prof:
+            thread = threading.Thread(target=lambda: allocate())
+            thread.start()
+            thread.join()
+            del before  # of a size that nobody was asked to keep
+        after = allocate()
+        del after
+        events = prof.trace.table("memory_events")._table
+        self.assertEqual(sorted(size for size in events.column("bytes") if abs(size) == 12345), [-12345, 12345])
+        self.assertEqual(set(events.column("device_type")), {0})
+
+    def test_torchs_own_profiler_beside_ours_still_hears_all(self):
+        import torch
+        from stepscope.torch import profile
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with profile(profile_memory=True) as ours, torch.profiler.profile(profile_memory=True) as theirs:
+                torch.randn(1000).sum()
+        for prof in (ours, theirs):
+            randn = {row.key: row for row in prof.key_averages()}["aten::randn"]
+            self.assertEqual(randn.cpu_memory_usage, 4000)
+
+
+@support.needs("torch")
+class Metadata(unittest.TestCase):
+    def test_keys_of_the_user_are_in_the_file_of_their_cycle(self):
+        import torch
+        from stepscope.torch import profile, schedule
+
+        files = []
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        folder = place.name
+
+        def ready(prof):
+            files.append(os.path.join(folder, f"{len(files)}.json"))
+            prof.export_chrome_trace(files[-1])
+
+        with profile(schedule=schedule(wait=0, warmup=1, active=1, repeat=2), on_trace_ready=ready) as prof:
+            prof.preset_metadata_json("run", '{"lr": 0.1}')
+            for step in range(4):
+                if step == 1:
+                    prof.add_metadata("note", 'a "quoted" </script> word')
+                    prof.add_metadata_json("distributedInfo", '{"rank": 3, "world_size": 8}')
+                torch.randn(10)
+                prof.step()
+        first, second = (json.loads(Path(file).read_text()) for file in files)
+        self.assertEqual(first["run"], {"lr": 0.1})
+        self.assertEqual(first["note"], 'a "quoted" </script> word')
+        self.assertEqual(stepscope.load(files[0]).rank, 3)
+        self.assertEqual(second["run"], {"lr": 0.1})
+        self.assertNotIn("note", second)
+        for wrong in ("{", "NaN", ""):
+            with self.assertRaises(ValueError):
+                prof.add_metadata_json("key", wrong)
+        prof.add_metadata_json("traceEvents", "[]")
+        with self.assertRaises(ValueError):
+            prof.export_chrome_trace(os.path.join(folder, "broken.json"))
+        self.assertFalse(os.path.exists(os.path.join(folder, "broken.json")))
 
 
 class GoldenTable(unittest.TestCase):

@@ -77,6 +77,15 @@ class Event:
         return 0.0 if self.device_type == "DeviceType.CPU" else self.time_range.elapsed_us()
 
 
+def _safe_json(text: str) -> str:
+    """The same JSON in a form that every reader of a trace takes."""
+    try:
+        value = json.loads(text)
+        return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
+    except ValueError as error:
+        raise ValueError(f"no JSON: {error}") from None
+
+
 class _Capture:
     """A capture under way and the folder that its file is in."""
 
@@ -84,12 +93,12 @@ class _Capture:
         self._folder: str | None = None
         self._process = 0  # that began it: a forked child has no part in it
 
-    def begin(self, *, shapes: bool, stacks: bool, memory: bool, gpu: bool) -> None:
+    def begin(self, *, shapes: bool, stacks: bool, allocations: bool, gpu: bool) -> None:
         if self._folder is not None:
             return
         folder = tempfile.mkdtemp(prefix="stepscope-")
         try:
-            _agent.begin(folder, shapes=shapes, stacks=stacks, memory=memory, gpu=gpu)
+            _agent.begin(folder, shapes=shapes, stacks=stacks, allocations=allocations, gpu=gpu)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -165,6 +174,7 @@ class profile:
         # A profile that is dropped, or still open at the exit, leaves neither a capture under way nor a folder behind.
         weakref.finalize(self, self._capture.abandon)
         self._trace: Trace | None = None
+        self._preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
 
     # ---- The cycle.
@@ -218,12 +228,13 @@ class profile:
         self._capture.begin(
             shapes=self.record_shapes,
             stacks=self.with_stack,
-            memory=self.profile_memory,
+            allocations=self.profile_memory,
             gpu=self.use_device is not None,
         )
 
     def _start(self) -> None:
         self._prepare()
+        self._metadata = dict(self._preset_metadata)
         _agent.start()
 
     def _stop(self) -> None:
@@ -286,9 +297,39 @@ class profile:
             found.append(Event(label, where, stream, [], False, "DeviceType.CUDA"))
         return sorted(found, key=lambda event: event.time_range.start)
 
+    # ---- Keys of the user's in the exported trace.
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A text in the trace of this cycle, as a key beside the events; up to its export."""
+        self._metadata[key] = _safe_json(json.dumps(value))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """The same with a value in JSON. Raises ValueError for what is no JSON."""
+        self._metadata[key] = _safe_json(value)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """The same for every cycle that begins from now on."""
+        self._preset_metadata[key] = _safe_json(value)
+
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """Writes a trace for Perfetto and chrome://tracing; compressed where the name ends in .gz."""
-        self.trace._recording.write_chrome_trace(os.fspath(path))
+        self.trace._recording.write_chrome_trace(os.fspath(path), list(self._metadata.items()))
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Writes who held the memory of `device` ("cuda:0", "cpu"), moment by moment, by category.
+
+        By the ending of `path`: .html a page, .raw.json.gz the events, .json or .json.gz the levels. Categories are inferred
+        (docs/formats/memory-timeline.md of the project); times and bytes are those of the allocator. Needs
+        profile_memory=True. Left out, `device` is "cuda:0" where CUDA is recorded, else "cpu".
+        """
+        if not self.profile_memory:
+            raise ValueError("profile_memory required for memory profiling.")
+        path = os.fspath(path)
+        kind, _, number = (device or ("cuda:0" if self.use_device else "cpu")).partition(":")
+        if kind not in ("cpu", "cuda") or not (number or "0").isdigit():
+            raise ValueError(f"no device {device!r}; give 'cpu' or 'cuda:N'")
+        shape = "memory-page" if path.endswith(".html") else "memory-rows" if path.endswith("raw.json.gz") else "memory-levels"
+        self.trace._recording.write_memory_timeline(path, -1 if kind == "cpu" else int(number or 0), shape)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graphs, whole microseconds."""
