@@ -52,14 +52,19 @@ class Measuring {
     return std::all_of(order.begin(), order.end(), [&](std::size_t command) { return run(command, false); });
   }
 
+  bool is_interrupted() {
+    measurement_.interrupted_by = runner_.interrupted_by();
+    return measurement_.interrupted_by.has_value();
+  }
+
   // False: it ends here.
   bool run(std::size_t command, bool in_warm_up) {
-    if ((measurement_.interrupted_by = runner_.interrupted_by())) return false;
+    if (is_interrupted()) return false;
     progress_.command = command;
     progress_.in_warm_up = in_warm_up;
     if (report_) report_(progress_);
     Result<ProcessRun> run = runner_.run(commands_[command]);
-    if ((measurement_.interrupted_by = runner_.interrupted_by())) return false;
+    if (is_interrupted()) return false;
     if (!run) {
       measurement_.failure = CommandFailure{command, in_warm_up, run.error(), std::nullopt};
       return false;

@@ -19,7 +19,7 @@ const Stamp* stamps_of(const MappedMemory& memory) { return static_cast<const St
 
 }  // namespace
 
-Result<std::unique_ptr<SmClock>> SmClock::open(std::shared_ptr<CudaContext> context,
+Result<std::unique_ptr<SmClock>> SmClock::open(const std::shared_ptr<CudaContext>& context,
                                                std::shared_ptr<TimingKernels> kernels, CuStream stream) {
   std::unique_ptr<SmClock> clock(new SmClock(std::move(kernels), stream));
   for (std::unique_ptr<MappedMemory>* memory : {&clock->begin_, &clock->end_}) {

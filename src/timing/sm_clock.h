@@ -18,7 +18,7 @@ namespace stepscope {
 class SmClock {
  public:
   // The context has to be current.
-  [[nodiscard]] static Result<std::unique_ptr<SmClock>> open(std::shared_ptr<CudaContext> context,
+  [[nodiscard]] static Result<std::unique_ptr<SmClock>> open(const std::shared_ptr<CudaContext>& context,
                                                              std::shared_ptr<TimingKernels> kernels, CuStream stream);
 
   [[nodiscard]] Status stamp_begin();

@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxLookNs = 50'000'000;
 StreamGate::StreamGate(std::shared_ptr<CudaContext> context, std::shared_ptr<TimingKernels> kernels, CuStream stream)
     : context_(std::move(context)), kernels_(std::move(kernels)), stream_(stream) {}
 
-Result<std::unique_ptr<StreamGate>> StreamGate::open(std::shared_ptr<CudaContext> context,
+Result<std::unique_ptr<StreamGate>> StreamGate::open(const std::shared_ptr<CudaContext>& context,
                                                      std::shared_ptr<TimingKernels> kernels, CuStream stream,
                                                      Method method) {
   std::unique_ptr<StreamGate> gate(new StreamGate(context, std::move(kernels), stream));

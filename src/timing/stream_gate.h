@@ -30,7 +30,7 @@ class StreamGate {
   enum class Method : std::uint8_t { kWaitValue, kKernel };
 
   // kWaitValue becomes kKernel where the driver has no cuStreamWaitValue32. The context has to be current.
-  [[nodiscard]] static Result<std::unique_ptr<StreamGate>> open(std::shared_ptr<CudaContext> context,
+  [[nodiscard]] static Result<std::unique_ptr<StreamGate>> open(const std::shared_ptr<CudaContext>& context,
                                                                 std::shared_ptr<TimingKernels> kernels, CuStream stream,
                                                                 Method method);
   // Lets go, waits for the stream, ends the watchdog.

@@ -95,7 +95,7 @@ Status ChunkReader::fill(std::size_t size) {
 }
 
 Status ChunkReader::open() {
-  if (const Status filled = fill(kFileHeaderBytes + kMagic.size()); !filled) return filled;
+  if (Status filled = fill(kFileHeaderBytes + kMagic.size()); !filled) return filled;
   if (!looks_like_capture(window())) return Error{ErrorCode::kUnknownFormat, "not a capture file", ""};
   if (is_sound_file_header(window())) {
     const auto major = get_fixed<std::uint16_t>(window().data() + 8);
@@ -118,12 +118,12 @@ Status ChunkReader::find_chunk() {
   const std::uint64_t begin = offset_ + at_;
   do {
     ++at_;
-    if (const Status filled = fill(kChunkHeaderBytes); !filled) return filled;
+    if (Status filled = fill(kChunkHeaderBytes); !filled) return filled;
     const std::size_t found = window().find(kMagic);
     // A magic may lie across the window's end.
     const std::size_t kept = ended_ ? 0 : std::min(window().size(), kMagic.size() - 1);
     at_ += found == std::string_view::npos ? window().size() - kept : found;
-    if (const Status filled = fill(kChunkHeaderBytes); !filled) return filled;
+    if (Status filled = fill(kChunkHeaderBytes); !filled) return filled;
   } while (!window().empty() && !Header::parse(window()));
   on_damage_(ChunkDamage::kChunkHeader, begin, offset_ + at_ - begin, std::nullopt);
   return Done{};
@@ -166,7 +166,7 @@ std::optional<Chunk> ChunkReader::take(const Header& header) {
 
 Result<std::optional<Chunk>> ChunkReader::next() {
   while (true) {
-    if (const Status filled = fill(kChunkHeaderBytes); !filled) return filled.error();
+    if (Status filled = fill(kChunkHeaderBytes); !filled) return filled.error();
     if (window().empty()) return std::optional<Chunk>();
     const std::optional<Header> header = Header::parse(window());
     if (!header) {
@@ -178,7 +178,7 @@ Result<std::optional<Chunk>> ChunkReader::next() {
       if (const Status found = find_chunk(); !found) return found.error();
       continue;
     }
-    if (const Status filled = fill(kChunkHeaderBytes + header->stored_bytes); !filled) return filled.error();
+    if (Status filled = fill(kChunkHeaderBytes + header->stored_bytes); !filled) return filled.error();
     if (std::optional<Chunk> chunk = take(*header)) return chunk;
   }
 }
