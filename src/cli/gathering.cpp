@@ -2,11 +2,11 @@
 #include "cli/gathering.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "cli/reading.h"
+#include "fleet/summarize.h"
 #include "rules/rules.h"
 
 namespace stepscope {
@@ -29,29 +29,13 @@ FactOptions fact_options(const GatherRequest& request) {
   return options;
 }
 
-// A trace takes half a byte for each byte of JSON and its facts a third: what fits half of the machine is kept.
-std::uint64_t most_text_bytes_kept() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::uint64_t{4} << 30;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 2;
-}
-
-void add_recording(Trace trace, const GatherRequest& request, Gathered& gathered) {
-  auto recording = std::make_unique<ReadRecording>();
-  recording->trace = std::move(trace);
-  recording->facts = compute_facts(recording->trace, fact_options(request));
-  const RuleInput input{recording->trace, recording->facts};
+void add_recording(const Trace& trace, const GatherRequest& request, Gathered& gathered) {
+  const Facts facts = compute_facts(trace, fact_options(request));
+  const RuleInput input{trace, facts};
   std::vector<Finding> findings = find_all(input);
   const std::string verdict = write_verdict(input, findings);
-  gathered.reports.push_back(
-      build_report(recording->trace, recording->facts, std::move(findings), verdict, request.report));
-  gathered.kept_text_bytes += recording->trace.info.text_bytes;
-  gathered.keep = gathered.keep && gathered.kept_text_bytes <= most_text_bytes_kept();
-  if (gathered.keep) {
-    gathered.kept.push_back(std::move(recording));
-  } else {
-    gathered.kept.clear();
-  }
+  gathered.run.ranks.push_back(summarize_trace(trace, facts, findings, verdict));
+  gathered.reports.push_back(build_report(trace, facts, std::move(findings), verdict, request.report));
 }
 
 void add_file(const std::string& path, const GatherRequest& request, Gathered& gathered) {
@@ -61,7 +45,7 @@ void add_file(const std::string& path, const GatherRequest& request, Gathered& g
     gathered.unusable.push_back({path, read.error()});
     return;
   }
-  for (Trace& trace : *read) {
+  for (const Trace& trace : *read) {
     if (trace.info.rank) gathered.ranks_seen.push_back(*trace.info.rank);
     if (request.trace.rank && trace.info.rank != request.trace.rank) continue;
     const std::string wrong = check_asked(trace, request.trace);
@@ -69,19 +53,8 @@ void add_file(const std::string& path, const GatherRequest& request, Gathered& g
       gathered.wrong = fmt::format("{}: {}", path, wrong);
       return;
     }
-    add_recording(std::move(trace), request, gathered);
+    add_recording(trace, request, gathered);
   }
-}
-
-std::optional<JointFindings> find_together(const Gathered& gathered) {
-  if (gathered.kept.size() != gathered.reports.size() || !are_ranks_of_one_run(gathered.reports)) return std::nullopt;
-  std::vector<RuleInput> inputs;
-  inputs.reserve(gathered.kept.size());
-  for (const auto& recording : gathered.kept) inputs.push_back({recording->trace, recording->facts});
-  JointFindings joint;
-  joint.findings = find_over_ranks(inputs);
-  joint.verdict = write_ranks_verdict(inputs, joint.findings);
-  return joint;
 }
 
 }  // namespace
@@ -103,8 +76,14 @@ Gathered gather(GatherRequest request) {
 }
 
 RankReports join(Gathered gathered) {
-  auto joint = find_together(gathered);
-  return join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(joint));
+  for (const UnusableFile& file : gathered.unusable) {
+    gathered.run.unreadable.push_back({file.path, file.error.message});
+  }
+  std::optional<FleetAnswer> fleet = judge_fleet(gathered.run);
+  if (!fleet->facts.is_one_run()) fleet.reset();
+  RankReports ranks = join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(fleet));
+  ranks.row_count = gathered.row_count;
+  return ranks;
 }
 
 int exit_code_of(ReportStatus status) {

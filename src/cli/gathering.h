@@ -2,7 +2,6 @@
 // have in common. They differ in what they print.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,12 +20,6 @@ struct GatherRequest {
   OpenedFile* opened = nullptr;  // the only file, if it was opened to see what it is
 };
 
-// A recording with its facts, kept while several ranks are looked at together.
-struct ReadRecording {
-  Trace trace;
-  Facts facts;
-};
-
 // Would writing `output` destroy one of the files that are read? Also under another name (links).
 [[nodiscard]] bool is_input(const std::string& output, const std::vector<std::string>& files);
 
@@ -36,11 +29,10 @@ struct Gathered {
   std::vector<UnusableFile> unusable;
   std::vector<std::int64_t> ranks_seen;
   std::string wrong;  // what was asked does not fit; empty if it does
-  // In the order of `reports`; empty when they are one, or too large to be kept together.
-  std::vector<std::unique_ptr<ReadRecording>> kept;
-  std::uint64_t kept_text_bytes = 0;
-  bool keep = true;
-  [[nodiscard]] bool is_single() const { return reports.size() + unusable.size() == 1; }
+  // Of every recording, and of summary files: what ranks of one run are judged together by.
+  RunSummary run;
+  std::size_t row_count = 0;  // --top N
+  [[nodiscard]] bool is_single() const { return reports.size() + unusable.size() == 1 && run.ranks.size() <= 1; }
 };
 
 [[nodiscard]] Gathered gather(GatherRequest request);

@@ -47,7 +47,8 @@ std::optional<std::int64_t> recorded_of(const Meetings& meetings, const FleetMee
 }  // namespace
 
 std::size_t size_of_group(const FleetGroup& group) {
-  return group.ranks.empty() ? group.present_count : group.ranks.size();
+  if (!group.ranks.empty()) return group.ranks.size();
+  return group.size && *group.size > 0 ? static_cast<std::size_t>(*group.size) : group.present_count;
 }
 
 std::optional<double> BestBandwidth::of(std::uint32_t kind, std::size_t rank_count) const {

@@ -39,6 +39,7 @@ struct FleetRank {
   std::string source, host_name, device_name;
   std::optional<std::string> headline_withheld;  // then nothing below is known, and the rank judges nobody
   std::size_t step_count = 0;
+  std::int64_t lost_count = 0;  // events of its file that were lost
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;
   std::optional<DurationNs> compute_ns;  // busy without exposed communication
   // Only where the rank shares collectives with others.
@@ -57,8 +58,10 @@ struct FleetRank {
   std::optional<DurationNs> first_finding_saving_ns;
 };
 
-// A share of the step from which lateness counts: what the straggler's threshold is (docs/findings/straggler.md).
-inline constexpr double kLateShare = 0.10;
+// Shares of the slowest rank's step from which lateness of one rank, and differences between all, count; see
+// lateness.cpp.
+inline constexpr double kLateShare = 0.05;
+inline constexpr double kUnevenShare = 0.10;
 
 struct DoubleRank {  // several files say to be the same rank
   std::int64_t rank = 0;
@@ -77,11 +80,12 @@ struct FleetClocks {
 
 struct FleetGroup {
   std::string name, description;
-  std::vector<std::int64_t> ranks;  // as the files say; empty: they do not
-  std::size_t present_count = 0;    // rows that have it
-  std::int64_t meeting_count = 0;   // collectives matched
-  bool is_whole = true;             // no rank of it is missing
-  bool refuted = false;             // collectives matched by name ended before all had come: other ranks in truth
+  std::vector<std::int64_t> ranks;   // as the files say; empty: they do not
+  std::optional<std::int64_t> size;  // likewise
+  std::size_t present_count = 0;     // rows that have it
+  std::int64_t meeting_count = 0;    // collectives matched
+  bool is_whole = true;              // no rank of it is missing
+  bool refuted = false;              // collectives matched by name ended before all had come: other ranks in truth
 };
 
 // One step over all ranks that recorded it.
@@ -139,6 +143,10 @@ struct FleetFacts {
   std::size_t without_rank_count = 0;
   // Files of several runs in one folder: sentences that say by what they differ; empty: they are one run.
   std::vector<std::string> mixed;
+  std::vector<std::string> foreign;  // files of another world size: in no row
+  // The rows are ranks of one run, not recordings that happen to be given together: at least two, each with its number,
+  // and most of the files.
+  [[nodiscard]] bool is_one_run() const;
 
   FleetClocks clocks;
   std::vector<FleetGroup> groups;  // with at least two rows
@@ -154,12 +162,9 @@ struct FleetFacts {
 
   std::optional<FleetSpread> step_ns, wait_ns, own_ns, compute_ns, exposed_communication_ns, allocated_peak_bytes,
       reserved_peak_bytes;
-  std::optional<DurationNs> median_step_ns() const {
-    return step_ns ? std::optional<DurationNs>(step_ns->median) : std::nullopt;
-  }
   CostParts typical_parts_ns{};         // lower median over ranks, part by part
   std::vector<std::size_t> stragglers;  // indices into ranks, latest first
-  // Own work differs by kLateShare of the step in the median step, but no few ranks are to blame for it.
+  // Own work differs by kUnevenShare of the step in the median step, but no few ranks are to blame for it.
   bool is_uneven = false;
   std::vector<std::size_t> uneven_ranks;  // then: those that are late in most steps (many), else empty: they take turns
   DurationNs median_excess_ns = 0;        // median over steps of slowest - typical own work

@@ -50,8 +50,8 @@ TEST(FleetFacts, parts_add_up_to_own_time) {
 
 TEST(FleetFacts, small_differences_are_no_straggler) {
   const FleetFacts facts = facts_of(R"(
-    rank 0  |cccccccccccccccA==cc|ccccccccccccccA-==cc|cccccccccccccccA==cc|
-    rank 1  |ccccccccccccccA-==cc|cccccccccccccccA==cc|ccccccccccccccA-==cc|
+    rank 0  |ccccccccccccccccccccccccccA==cc|cccccccccccccccccccccccccA-==cc|ccccccccccccccccccccccccccA==cc|
+    rank 1  |cccccccccccccccccccccccccA-==cc|ccccccccccccccccccccccccccA==cc|cccccccccccccccccccccccccA-==cc|
     A = allreduce of dp on 0 1, 100 MB
   )");
   EXPECT_TRUE(facts.stragglers.empty());
@@ -291,6 +291,8 @@ TEST(FleetRoster, missing_double_unreadable_and_mixed_are_named) {
   run.ranks.back().steps.resize(1);
   run.ranks.push_back(run.ranks[2]);
   run.ranks.back().rank.reset();
+  run.ranks.back().source = "no_rank.json";
+  run.ranks.push_back(run.ranks[2]);
   run.ranks.back().world_size = 16;
   run.ranks.back().source = "other.json";
   run.unreadable.push_back({"broken.json", "is cut"});
@@ -304,6 +306,10 @@ TEST(FleetRoster, missing_double_unreadable_and_mixed_are_named) {
   EXPECT_EQ(facts.unreadable.size(), 1U);
   EXPECT_EQ(facts.without_rank_count, 1U);
   ASSERT_EQ(facts.mixed.size(), 1U);
+  EXPECT_EQ(facts.mixed[0], "world sizes 8 (5 files) and 16 (1 file)");
+  EXPECT_EQ(facts.foreign, (std::vector<std::string>{"other.json"}));
+  EXPECT_FALSE(facts.is_one_run());  // three of six files
+  EXPECT_TRUE(compute_fleet_facts(fleet.run).is_one_run());
   EXPECT_EQ(facts.ranks.size(), 4U);
 }
 

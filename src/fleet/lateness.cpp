@@ -12,9 +12,13 @@
 // rank alone (analyze/collectives.h). So does what a transfer takes too long in a group with missing ranks: then the
 // last one is not among the files.
 //
-// Thresholds. Late is a rank whose own work exceeds the typical one's by 10 % of the step, in the median and in two
-// thirds of its steps: 0.5 % on the recorded healthy pair, 40 % on the planted one. Few are to blame for being late
-// when they are at most a quarter of the ranks (or one of two or three): above that the work is dealt out unevenly.
+// Thresholds. Late is a rank whose own work exceeds the typical one's by 5 % of the step, in the median and in two
+// thirds of its steps: 0.7 % on the recorded healthy pair (3.7 % in one of its steps), 37 % on the planted one. Of 8
+// ranks or more it must also stand out: by five standard deviations of the ranks' lateness (from the median deviation),
+// or the unluckiest of a thousand that jitter would be named; five, since one in 3 million is as rare as it must be for
+// 16,384 ranks. Few are to blame for being late when they are at most a quarter of the ranks (or one of two or three):
+// above that the work is dealt out unevenly. Unevenness counts from 10 % on: it is the largest of many, so noise adds
+// to it.
 #include "fleet/lateness.h"
 
 #include <algorithm>
@@ -28,7 +32,10 @@ namespace stepscope {
 namespace {
 
 constexpr double kSameRank = 2.0 / 3.0;
-constexpr double kLargeBytes = 1e6;  // smaller transfers are bound by latency
+constexpr double kDeviations = 5;
+constexpr double kDeviationOfMedian = 1.4826;  // a normal distribution's standard deviation / its median deviation
+constexpr std::size_t kFewRanks = 8;           // fewer have no spread to speak of
+constexpr double kLargeBytes = 1e6;            // smaller transfers are bound by latency
 
 // One rank in one step.
 struct RankStep {
@@ -36,6 +43,7 @@ struct RankStep {
   std::uint32_t row = 0;
   std::uint32_t step = 0;  // index into its summary's steps
   DurationNs own_ns = 0, wait_ns = 0, missing_ns = 0;
+  bool has_met = false;  // others in a collective of this step; else it tells nothing
 };
 
 class LatenessJudge {
@@ -47,6 +55,7 @@ class LatenessJudge {
     best_ = measure_bandwidths(meetings_, facts_);
     measure_lone_bandwidth();
     for (std::uint32_t row = 0; row < meetings_.rows.size(); ++row) add_row(row);
+    std::erase_if(all_, [](const RankStep& rank) { return !rank.has_met; });
     std::stable_sort(all_.begin(), all_.end(),
                      [](const RankStep& a, const RankStep& b) { return a.number < b.number; });
     make_steps();
@@ -114,6 +123,7 @@ class LatenessJudge {
     const FleetMeeting* meeting = at == kNoMeeting ? nullptr : &meetings_.all[at];
     DurationNs seen = 0, whole = 0;  // waits for ranks that are here; and in all
     if (meeting != nullptr) {
+      out.has_met = true;
       seen = std::clamp<DurationNs>(minus_ns(meeting->last_arrival_ns, clock_.to_run(row, event.start_ns)), 0, length);
     }
     whole = seen;
@@ -247,14 +257,12 @@ class LatenessJudge {
 
   // What a mean step of a rank consists of loses its waits.
   void spread_waits() {
-    std::vector<std::pair<DurationNs, std::int64_t>> sums(facts_.ranks.size());
-    for (const RankStep& rank : all_) {
-      sums[rank.row].first += rank.wait_ns;
-      ++sums[rank.row].second;
-    }
+    std::vector<DurationNs> sums(facts_.ranks.size(), 0);
+    for (const RankStep& rank : all_) sums[rank.row] += rank.wait_ns;
     for (std::size_t row = 0; row < sums.size(); ++row) {
-      if (sums[row].second > 0)
-        facts_.ranks[row].parts_ns[part_of(KernelClass::kCommunication)] -= sums[row].first / sums[row].second;
+      FleetRank& rank = facts_.ranks[row];
+      if (rank.step_count == 0) continue;
+      rank.parts_ns[part_of(KernelClass::kCommunication)] -= sums[row] / static_cast<DurationNs>(rank.step_count);
     }
   }
 
@@ -272,14 +280,28 @@ class LatenessJudge {
     facts_.missing_wait_ns = lower_median(means);
   }
 
+  // How late a rank must be to stand out of the others.
+  [[nodiscard]] DurationNs least_outlier() const {
+    std::vector<DurationNs> late, deviations;
+    for (const FleetRank& rank : facts_.ranks) {
+      if (rank.late_ns) late.push_back(*rank.late_ns);
+    }
+    if (late.size() < kFewRanks) return 0;
+    const DurationNs middle = lower_median(late);
+    for (const DurationNs one : late) deviations.push_back(one < middle ? middle - one : one - middle);
+    return middle +
+           static_cast<DurationNs>(kDeviations * kDeviationOfMedian * static_cast<double>(lower_median(deviations)));
+  }
+
   void find_stragglers() {
     std::vector<std::size_t> late;
     std::size_t judged = 0;
+    const DurationNs least = std::max(late_at_ns_, least_outlier());
     for (std::size_t row = 0; row < facts_.ranks.size(); ++row) {
       const FleetRank& rank = facts_.ranks[row];
       if (!rank.late_ns) continue;
       ++judged;
-      if (*rank.late_ns >= late_at_ns_ && rank.late_step_ratio >= kSameRank) late.push_back(row);
+      if (*rank.late_ns >= least && rank.late_step_ratio >= kSameRank) late.push_back(row);
     }
     std::stable_sort(late.begin(), late.end(),
                      [&](std::size_t a, std::size_t b) { return *facts_.ranks[a].late_ns > *facts_.ranks[b].late_ns; });
@@ -292,7 +314,8 @@ class LatenessJudge {
       estimate_saving();
       return;
     }
-    facts_.is_uneven = facts_.median_excess_ns >= late_at_ns_;
+    facts_.is_uneven =
+        static_cast<double>(facts_.median_excess_ns) >= kUnevenShare * static_cast<double>(slowest_step());
     if (facts_.is_uneven) facts_.uneven_ranks = std::move(late);
   }
 

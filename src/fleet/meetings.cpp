@@ -83,7 +83,7 @@ class GroupIndex {
     const bool by_name = group.ranks.empty() || ambiguous_.contains(group.ranks);
     const auto [at, is_new] = known_.try_emplace({group.ranks, by_name ? group.name : std::string()},
                                                  static_cast<std::uint32_t>(facts_.groups.size()));
-    if (is_new) facts_.groups.push_back({group.name, group.description, group.ranks, 0, 0, true, false});
+    if (is_new) facts_.groups.push_back({group.name, group.description, group.ranks, group.size, 0, 0, true, false});
     return at->second;
   }
 
@@ -98,9 +98,9 @@ class GroupIndex {
       }
     }
     for (FleetGroup& group : facts_.groups) {
-      const std::size_t size = group.ranks.empty()
-                                   ? static_cast<std::size_t>(std::max<std::int64_t>(0, facts_.world_size.value_or(0)))
-                                   : group.ranks.size();
+      std::size_t size = group.ranks.size();
+      if (size == 0)
+        size = static_cast<std::size_t>(std::max<std::int64_t>(0, group.size.value_or(facts_.world_size.value_or(0))));
       group.is_whole = group.present_count >= size;
     }
   }

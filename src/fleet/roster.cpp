@@ -3,8 +3,8 @@
 // Of several files of one rank the one with the most steps is used (then the most GPU events, then the first name): a
 // rank that was recorded twice is as good as one, and looking at both would count its collectives twice. Runs are told
 // apart by world size, backend and time: recordings of one run overlap or lie minutes apart, while a day between two of
-// them means another run. Nothing is dropped for that, since a folder may hold one rank of a run that began
-// earlier; it is said.
+// them means another run. Files of another world size than most are left out; for the other signs nothing is, since a
+// clock may be wrong; all are said.
 #include "fleet/roster.h"
 
 #include <algorithm>
@@ -43,13 +43,22 @@ FleetRank make_row(const RunSummary& run, std::size_t at) {
   row.device_name = rank.device_name;
   row.headline_withheld = rank.headline_withheld;
   row.step_count = rank.steps.size();
+  row.lost_count = rank.lost_count;
   return row;
+}
+
+bool is_foreign(const RankSummary& rank, const FleetFacts& facts) {
+  return rank.world_size && *rank.world_size > 0 && rank.world_size != facts.world_size;
 }
 
 void take_rows(const RunSummary& run, FleetFacts& facts) {
   std::map<std::int64_t, std::vector<std::size_t>> by_rank;
   std::vector<std::size_t> without_rank;
   for (std::size_t at = 0; at < run.ranks.size(); ++at) {
+    if (is_foreign(run.ranks[at], facts)) {
+      facts.foreign.push_back(run.ranks[at].source);
+      continue;
+    }
     if (run.ranks[at].rank) {
       by_rank[*run.ranks[at].rank].push_back(at);
     } else {
@@ -139,6 +148,13 @@ void say_what_is_mixed(const Seen& seen, FleetFacts& facts) {
 }
 
 }  // namespace
+
+bool FleetFacts::is_one_run() const {
+  const std::size_t numbered = ranks.size() - without_rank_count;
+  std::size_t others = without_rank_count + foreign.size();
+  for (const DoubleRank& twice : doubles) others += twice.others.size();
+  return numbered >= 2 && numbered > others;
+}
 
 void take_roster(const RunSummary& run, FleetFacts& facts) {
   const Seen seen = look_at(run);

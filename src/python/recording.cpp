@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "fleet/summarize.h"
 #include "rules/rules.h"
 
 namespace stepscope::python {
@@ -47,20 +48,16 @@ Report Recording::report(const Request& request) const {
 
 RankReports report_together(const std::vector<RecordingPointer>& recordings, const Request& request) {
   std::vector<Report> reports;
-  std::vector<std::shared_ptr<const Facts>> facts;
-  std::vector<RuleInput> inputs;
+  RunSummary run;
   for (const RecordingPointer& recording : recordings) {
     reports.push_back(recording->report(request));
-    facts.push_back(recording->facts(request));
-    inputs.push_back({recording->trace(), *facts.back()});
+    const std::shared_ptr<const Facts> facts = recording->facts(request);
+    const std::vector<Finding> findings = find_all({recording->trace(), *facts});
+    run.ranks.push_back(summarize_trace(recording->trace(), *facts, findings, reports.back().verdict));
   }
-  std::optional<JointFindings> joint;
-  if (are_ranks_of_one_run(reports)) {
-    joint.emplace();
-    joint->findings = find_over_ranks(inputs);
-    joint->verdict = write_ranks_verdict(inputs, joint->findings);
-  }
-  return join_reports(std::move(reports), {}, std::move(joint));
+  std::optional<FleetAnswer> fleet = judge_fleet(run);
+  if (!fleet->facts.is_one_run()) fleet.reset();
+  return join_reports(std::move(reports), {}, std::move(fleet));
 }
 
 }  // namespace stepscope::python

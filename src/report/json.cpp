@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/fleet_json.h"
 #include "report/json_facts.h"
 #include "report/text.h"
 
@@ -102,16 +103,15 @@ std::string write_json(const RankReports& ranks) {
   Json out = head_json(ranks.status);
   out["verdict"] = ranks.verdict;
   out["is_one_run"] = ranks.is_one_run;
-  const std::vector<std::string> labels = report_labels(ranks.reports);
   Json findings = Json::array();
   for (const SharedFinding& shared : ranks.findings) {
     Json finding = finding_json(shared.finding);
-    Json on = Json::array();
-    for (const std::size_t i : shared.reports) on.push_back(labels[i]);
-    finding["found_on"] = std::move(on);
+    finding["found_on"] = shared.found_on;
     findings.push_back(std::move(finding));
   }
   out["findings"] = std::move(findings);
+  if (ranks.fleet) out["fleet"] = fleet_json(*ranks.fleet);
+  const std::vector<std::string> labels = report_labels(ranks.reports);
   Json list = Json::array();
   for (std::size_t i = 0; i < ranks.reports.size(); ++i) {
     Json entry = {{"label", labels[i]}};

@@ -1,4 +1,5 @@
-// What is common to several reports. Merging the runs themselves is the fleet's work; here each is judged alone.
+// What is common to several reports; and of ranks judged together, what the fleet found, with what the worst rank's own
+// report knows about it.
 #include "report/ranks.h"
 
 #include <fmt/format.h>
@@ -33,14 +34,14 @@ ReportStatus joint_status(const std::vector<Report>& reports, const std::vector<
 double saving_of(const Finding& finding) { return finding.saving_ratio.value_or(-1.0); }
 
 // One entry for each id, in the order: severity, then saving; those that come first by decree stay first.
-std::vector<SharedFinding> share_findings(const std::vector<Report>& reports) {
+std::vector<SharedFinding> share_findings(const std::vector<Report>& reports, const std::vector<std::string>& labels) {
   std::vector<SharedFinding> shared;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (const Finding& finding : reports[i].findings) {
       auto at = std::find_if(shared.begin(), shared.end(),
                              [&](const SharedFinding& s) { return s.finding.id == finding.id; });
       if (at == shared.end()) at = shared.insert(shared.end(), SharedFinding{finding, {}});
-      at->reports.push_back(i);
+      at->found_on.push_back(labels[i]);
       const bool worse =
           std::tuple(finding.severity, -saving_of(finding)) < std::tuple(at->finding.severity, -saving_of(at->finding));
       if (worse) at->finding = finding;
@@ -57,13 +58,37 @@ std::vector<SharedFinding> share_findings(const std::vector<Report>& reports) {
 
 std::string file_name(const Report& report) { return std::filesystem::path(report.info.source).filename().string(); }
 
-std::vector<std::size_t> reports_with(const std::vector<Report>& reports, std::string_view id) {
-  std::vector<std::size_t> on;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto& own = reports[i].findings;
-    if (std::any_of(own.begin(), own.end(), [id](const Finding& f) { return f.id == id; })) on.push_back(i);
+// A summary keeps a finding's numbers and title; the rank's own report, where there is one, the proof and the advice.
+void add_proof(const FleetRank& rank, const std::vector<Report>& reports, Finding& finding) {
+  for (const Report& report : reports) {
+    if (report.info.source != rank.source || report.info.rank != rank.rank) continue;
+    for (const Finding& own : report.findings) {
+      if (own.id != finding.id) continue;
+      finding.evidence = own.evidence;
+      finding.advice = own.advice;
+      finding.gain = own.gain;
+      finding.saving_as_recorded = own.saving_as_recorded;
+    }
+    return;
   }
-  return on;
+}
+
+std::vector<SharedFinding> share_fleet_findings(FleetAnswer& fleet, const std::vector<Report>& reports) {
+  std::vector<SharedFinding> out;
+  for (FleetFinding& found : fleet.findings) {
+    SharedFinding shared;
+    shared.finding = std::move(found.finding);
+    if (found.worst) add_proof(fleet.facts.ranks[*found.worst], reports, shared.finding);
+    shared.finding = clean_finding(std::move(shared.finding));
+    for (const std::size_t row : found.ranks) shared.found_on.push_back(clean_text(fleet.facts.ranks[row].label));
+    out.push_back(std::move(shared));
+  }
+  return out;
+}
+
+bool lost_any_rank(const FleetFacts& facts) {
+  return std::any_of(facts.ranks.begin(), facts.ranks.end(),
+                     [](const FleetRank& rank) { return rank.headline_withheld || rank.lost_count > 0; });
 }
 
 std::string joint_verdict(const RankReports& ranks, const std::vector<std::string>& labels) {
@@ -98,34 +123,26 @@ std::vector<std::string> report_labels(const std::vector<Report>& reports) {
   return labels;
 }
 
-bool are_ranks_of_one_run(const std::vector<Report>& reports) {
-  std::set<std::int64_t> ranks;
-  for (const Report& report : reports) {
-    if (!report.info.rank || report.info.world_size != reports.front().info.world_size) return false;
-    ranks.insert(*report.info.rank);
-  }
-  return reports.size() > 1 && ranks.size() == reports.size();
-}
-
 RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> unusable,
-                         std::optional<JointFindings> joint) {
+                         std::optional<FleetAnswer> fleet) {
   RankReports ranks;
   std::stable_sort(reports.begin(), reports.end(),
                    [](const Report& a, const Report& b) { return badness(a) > badness(b); });
   ranks.status = joint_status(reports, unusable);
   ranks.reports = std::move(reports);
   ranks.unusable = std::move(unusable);
-  if (!joint) {
-    ranks.findings = share_findings(ranks.reports);
-    ranks.verdict = joint_verdict(ranks, report_labels(ranks.reports));
+  if (!fleet) {
+    const std::vector<std::string> labels = report_labels(ranks.reports);
+    ranks.findings = share_findings(ranks.reports, labels);
+    ranks.verdict = joint_verdict(ranks, labels);
     return ranks;
   }
   ranks.is_one_run = true;
-  for (Finding& finding : joint->findings) {
-    std::vector<std::size_t> on = reports_with(ranks.reports, finding.id);
-    ranks.findings.push_back({clean_finding(std::move(finding)), std::move(on)});
-  }
-  ranks.verdict = clean_text(joint->verdict);
+  if (ranks.reports.empty()) ranks.status = ranks.unusable.empty() ? ReportStatus::kComplete : ReportStatus::kPartial;
+  if (lost_any_rank(fleet->facts) && ranks.status == ReportStatus::kComplete) ranks.status = ReportStatus::kPartial;
+  ranks.findings = share_fleet_findings(*fleet, ranks.reports);
+  ranks.verdict = clean_text(fleet->verdict);
+  ranks.fleet = std::move(fleet->facts);
   return ranks;
 }
 

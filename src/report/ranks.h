@@ -1,17 +1,25 @@
 // Several files, or several ranks in one file: a report each, worst first, and one list of findings over all.
+//
+// Ranks of one run are judged together by the fleet (fleet/fleet_facts.h), from their summaries; then whole reports of
+// single ranks are an addition, kept for up to kMostWholeReports, since a report is a hundred times a summary's size on
+// a page.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fleet/fleet_findings.h"
 #include "report/report.h"
 
 namespace stepscope {
 
-// A finding with the reports (index into RankReports::reports) it was made on; the numbers are those of the worst.
+inline constexpr std::size_t kMostWholeReports = 64;
+
+// A finding with the labels of the recordings that have it by themselves; the numbers are those of the worst.
 struct SharedFinding {
   Finding finding;
-  std::vector<std::size_t> reports;
+  std::vector<std::string> found_on;
 };
 
 struct RankReports {
@@ -21,22 +29,15 @@ struct RankReports {
   std::vector<UnusableFile> unusable;
   std::vector<SharedFinding> findings;
   std::string verdict;
+  std::optional<FleetFacts> fleet;  // with is_one_run
+  std::size_t row_count = 0;        // --top N: rows of the table of ranks; 0: a screen's worth
 };
 
 // "rank 3" where the ranks of all files are known and differ, else the file's name, or its path where names repeat.
 [[nodiscard]] std::vector<std::string> report_labels(const std::vector<Report>& reports);
 
-// What was found by looking at all ranks of one run together (rules/rules.h: find_over_ranks).
-struct JointFindings {
-  std::vector<Finding> findings;
-  std::string verdict;
-};
-
-// Every rank is known, no two are equal, and they say to belong to a world of the same size.
-[[nodiscard]] bool are_ranks_of_one_run(const std::vector<Report>& reports);
-
-// Without `joint`, each recording stands for itself: a finding is listed once, with the numbers of its worst.
+// Without `fleet`, each recording stands for itself: a finding is listed once, with the numbers of its worst.
 [[nodiscard]] RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> unusable,
-                                       std::optional<JointFindings> joint = std::nullopt);
+                                       std::optional<FleetAnswer> fleet = std::nullopt);
 
 }  // namespace stepscope

@@ -27,9 +27,4 @@ void sort_for_reading(std::vector<Finding>& findings);
 // One sentence or two in plain words: the answer.
 [[nodiscard]] std::string write_verdict(const RuleInput& input, const std::vector<Finding>& findings);
 
-// Several ranks of one run (one RuleInput each, in the order of the files): the straggler over all ranks, decided by
-// arrival times on one clock, and every other finding once, from the rank where it costs most and with that rank named.
-[[nodiscard]] std::vector<Finding> find_over_ranks(std::span<const RuleInput> ranks);
-[[nodiscard]] std::string write_ranks_verdict(std::span<const RuleInput> ranks, const std::vector<Finding>& findings);
-
 }  // namespace stepscope

@@ -62,22 +62,6 @@ TEST(CaseFindings, without_steps_nothing_is_claimed_a_step) {
   EXPECT_NE(verdict.find("No steps are marked"), std::string::npos) << verdict;
 }
 
-TEST(CaseFindings, the_late_rank_is_named_on_one_clock) {
-  // Rank 0 arrives at 0, rank 1 at 250 us, both end at 350 us, in a step of 1 ms; raw timestamps would say rank 0.
-  const Trace& first = recorded_trace("cases/A17_rank0.json");
-  const Trace& second = recorded_trace("cases/A17_rank1.json");
-  const Facts first_facts = compute_facts(first, {});
-  const Facts second_facts = compute_facts(second, {});
-  const std::vector<RuleInput> ranks = {{first, first_facts}, {second, second_facts}};
-  const auto findings = find_over_ranks(ranks);
-  ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].id, "straggler");
-  EXPECT_NE(findings[0].title.find("Rank 1 comes 0.25 ms late"), std::string::npos) << findings[0].title;
-  EXPECT_EQ(findings[0].saving->mid_ns, 250'000);
-  EXPECT_NE(findings[0].evidence[0].text.find("data move for 0.10 ms"), std::string::npos)
-      << findings[0].evidence[0].text;
-}
-
 TEST(CaseFindings, every_case_file_is_survived) {
   const std::filesystem::path folder = std::filesystem::path(STEPSCOPE_TESTS_DIR) / "data" / "cases";
   int read = 0;

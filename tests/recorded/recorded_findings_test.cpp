@@ -201,32 +201,5 @@ TEST(RecordedVerdicts, say_what_matters_first) {
   EXPECT_FALSE(facts_of("planted/launch_blocking").what_ifs.unprofiled_step());
 }
 
-std::vector<Finding> findings_over(const std::vector<std::string>& names) {
-  std::vector<RuleInput> ranks;
-  for (const std::string& name : names) ranks.push_back({recorded_trace(name), facts_of(name)});
-  return find_over_ranks(ranks);
-}
-
-TEST(RecordedRanks, the_late_rank_is_named_with_what_it_did) {
-  const auto findings = findings_over({"h200/straggler_rank0", "h200/straggler_rank1"});
-  ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].id, "straggler");
-  EXPECT_NE(findings[0].title.find("Rank 1 comes"), std::string::npos) << findings[0].title;
-  EXPECT_GT(findings[0].saving->mid_ns, 20'000'000);
-  EXPECT_LT(findings[0].saving->mid_ns, 30'000'000);
-  bool meanwhile = false;
-  for (const Evidence& evidence : findings[0].evidence) {
-    meanwhile = meanwhile || evidence.text.find("Meanwhile on that rank") != std::string::npos;
-  }
-  EXPECT_TRUE(meanwhile);
-  EXPECT_EQ(find_id(findings, "exposed-communication"), nullptr);
-}
-
-TEST(RecordedRanks, a_healthy_pair_has_no_fault) {
-  for (const Finding& finding : findings_over({"h200/ddp_rank0", "h200/ddp_rank1"})) {
-    EXPECT_NE(finding.severity, Severity::kFault) << finding.id;
-  }
-}
-
 }  // namespace
 }  // namespace stepscope

@@ -14,6 +14,7 @@
 // Clocks: all ranks start at the same time on hosts `host0`, `host1`, ... (one a rank), see MadeFleet::host and shift.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <map>
@@ -115,7 +116,11 @@ class MadeFleet {
     for (std::uint32_t i = 0; i < rank.groups.size(); ++i) {
       if (rank.groups[i].name == meaning.group && rank.groups[i].ranks == meaning.ranks) return i;
     }
-    rank.groups.push_back({meaning.group, "", {}, meaning.ranks});
+    SummaryGroup group;
+    group.name = meaning.group;
+    group.ranks = meaning.ranks;
+    if (!meaning.ranks.empty()) group.size = static_cast<std::int64_t>(meaning.ranks.size());
+    rank.groups.push_back(std::move(group));
     return static_cast<std::uint32_t>(rank.groups.size() - 1);
   }
 
@@ -142,7 +147,9 @@ class MadeFleet {
     if (!second.empty()) draw_collectives(rank, second.substr(second.find('|')), line.substr(line.find('|')));
     for (const SummaryWork& work : rank.work) rank.gpu_event_count += work.count;
     std::stable_sort(rank.collectives.begin(), rank.collectives.end(),
-                     [](const SummaryCollective& a, const SummaryCollective& b) { return a.group < b.group; });
+                     [](const SummaryCollective& a, const SummaryCollective& b) {
+                       return std::pair(a.step, a.group) < std::pair(b.step, b.group);
+                     });
     run.ranks.push_back(std::move(rank));
   }
 

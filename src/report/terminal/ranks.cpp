@@ -63,19 +63,18 @@ void add_rows(const RankReports& ranks, Page& page) {
   }
 }
 
-std::string where_words(const SharedFinding& shared, const std::vector<std::string>& labels) {
-  if (shared.reports.size() == labels.size() && labels.size() > 1) return "on all";
+std::string where_words(const SharedFinding& shared, std::size_t all) {
+  if (shared.found_on.size() == all && all > 1) return "on all";
   std::string text = "on ";
   constexpr std::size_t kMostNamed = 6;
-  for (std::size_t i = 0; i < std::min(kMostNamed, shared.reports.size()); ++i) {
-    text += (i > 0 ? ", " : "") + clean_text(labels[shared.reports[i]]);
+  for (std::size_t i = 0; i < std::min(kMostNamed, shared.found_on.size()); ++i) {
+    text += (i > 0 ? ", " : "") + clean_text(shared.found_on[i]);
   }
-  if (shared.reports.size() > kMostNamed) text += fmt::format(" and {} more", shared.reports.size() - kMostNamed);
+  if (shared.found_on.size() > kMostNamed) text += fmt::format(" and {} more", shared.found_on.size() - kMostNamed);
   return text;
 }
 
 void add_shared_findings(const RankReports& ranks, Page& page) {
-  const std::vector<std::string> labels = report_labels(ranks.reports);
   for (std::size_t i = 0; i < ranks.findings.size(); ++i) {
     const Finding& finding = ranks.findings[i].finding;
     page.blank();
@@ -84,7 +83,7 @@ void add_shared_findings(const RankReports& ranks, Page& page) {
     line.pad_to(29).add(saving_words(finding));
     page.add(line.add_right(page.style().width, severity_name(finding.severity), severity_ink(finding.severity)));
     page.paragraph(finding.title, 5);
-    if (!ranks.is_one_run) page.paragraph(where_words(ranks.findings[i], labels), 5, Ink::kDim);
+    page.paragraph(where_words(ranks.findings[i], ranks.reports.size()), 5, Ink::kDim);
     if (!finding.advice.empty()) page.paragraph("Try: " + finding.advice.front(), 5, Ink::kPlain, 5);
   }
 }
@@ -108,14 +107,11 @@ void add_one_in_full(const RankReports& ranks, Page& page) {
 }  // namespace
 
 std::string write_terminal(const RankReports& ranks, const Style& style) {
+  if (ranks.fleet) return write_fleet(ranks, style);
   Page page(style);
   const std::size_t all = ranks.reports.size() + ranks.unusable.size();
   Line title = page.line();
-  title.add(
-      fmt::format("{}, worst first",
-                  ranks.is_one_run ? show_counted(static_cast<std::int64_t>(all), "rank of one run", "ranks of one run")
-                                   : show_counted(static_cast<std::int64_t>(all), "recording")),
-      Ink::kBold);
+  title.add(fmt::format("{}, worst first", show_counted(static_cast<std::int64_t>(all), "recording")), Ink::kBold);
   const bool complete = ranks.status == ReportStatus::kComplete;
   page.add(title.add_right(style.width, complete ? "data complete" : "not all read whole",
                            complete ? Ink::kGreen : Ink::kRed));

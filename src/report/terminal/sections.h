@@ -3,6 +3,7 @@
 #pragma once
 
 #include "report/page.h"
+#include "report/ranks.h"
 #include "report/report.h"
 
 namespace stepscope {
@@ -29,6 +30,9 @@ void add_memory(const Report& report, Page& page);
 void add_steps(const Report& report, Page& page);
 void add_devices(const Report& report, Page& page);  // when there are several
 void add_completeness(const Report& report, Page& page);
+
+// Many ranks of one run; RankReports::fleet is set. A whole document.
+[[nodiscard]] std::string write_fleet(const RankReports& ranks, const Style& style);
 
 // As a shell takes it as one word; unchanged where it needs no quotes.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
