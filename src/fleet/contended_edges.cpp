@@ -116,18 +116,20 @@ ContendedEdges::ContendedEdges(const std::vector<MergedRank>& ranks, const std::
 
 std::vector<DurationNs> ContendedEdges::compute_regained(std::size_t rank,
                                                          const std::vector<double>& gone_ratio) const {
+  const std::vector<DurationNs>& excess = excess_ns_[rank];
+  if (std::all_of(excess.begin(), excess.end(), [](DurationNs each) { return each == 0; })) return {};
   const SummaryReplay& replay = ranks_[rank].summary->replay;
   const CoverSum all(covers_[rank].turns, [](std::uint32_t) { return 1.0; });
   const CoverSum gone(covers_[rank].turns, [&](std::uint32_t collective) { return gone_ratio[collective]; });
   std::vector<DurationNs> less(replay.edges.size(), 0);
   for (std::size_t e = 0; e < less.size(); ++e) {
-    if (excess_ns_[rank][e] == 0) continue;
+    if (excess[e] == 0) continue;
     const EdgeTimesRecorded at = times_of(replay, replay.edges[e]);
     const double beside = all.between(at.from_ns, at.to_ns);
     if (beside <= 0) continue;
     const double share = std::clamp(gone.between(at.from_ns, at.to_ns) / beside, 0.0, 1.0);
     // No more than it was beside collectives.
-    less[e] = static_cast<DurationNs>(share * std::min(static_cast<double>(excess_ns_[rank][e]), beside));
+    less[e] = static_cast<DurationNs>(share * std::min(static_cast<double>(excess[e]), beside));
   }
   return less;
 }

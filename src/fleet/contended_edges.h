@@ -18,7 +18,8 @@ class ContendedEdges {
  public:
   ContendedEdges(const std::vector<MergedRank>& ranks, const std::vector<RankKeys>& keys);
 
-  // By edge of the rank: what it takes less when of collective c only the share 1 - gone_ratio[c] is left.
+  // By edge of the rank: what it takes less when of collective c only the share 1 - gone_ratio[c] is left. Empty: no
+  // edge was slowed.
   [[nodiscard]] std::vector<DurationNs> compute_regained(std::size_t rank, const std::vector<double>& gone_ratio) const;
 
  private:

@@ -370,6 +370,7 @@ class Fleet {
     MergedTimes after = merged_.evaluate(changed, order, less);
     for (int round = 0; round < kRounds; ++round) {
       less = compute_regained(changed, after);
+      if (std::all_of(less.begin(), less.end(), [](const auto& of_rank) { return of_rank.empty(); })) break;
       after = merged_.evaluate(changed, order, less);
     }
     Outcome outcome;

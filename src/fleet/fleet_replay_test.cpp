@@ -298,6 +298,44 @@ TEST(FleetReplay, ComputeBesideAWaitGetsItsSpeedBack) {
   EXPECT_LE(after, 9.5);  // of 8 ms beside 16.5 the share that is left, 0.5 of 16.5, stays slow
 }
 
+// Sixteen data-parallel ranks, one of which takes half as long again; what the step would be without it tells the same
+// program run without it.
+TEST(FleetReplay, WhatWouldBeIsWhatIsWithoutTheStraggler) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    MadeDdp made;
+    made.rank_count = 16;
+    made.seed = seed;
+    RunSummary run = make_ddp(made);
+    const std::vector<ReplayMeeting> meetings = match_by_name(run);
+    settle(run, meetings, made.transfer_ns);
+    const FleetReplay healthy = replay_fleet({run, {}, meetings, {}});
+    ASSERT_FALSE(healthy.refused) << *healthy.refused;
+    const std::uint32_t late = seed % made.rank_count;
+    for (SummaryReplayEdge& edge : run.ranks[late].replay.edges) {
+      edge.recorded_ns += edge.recorded_ns / 2;
+      edge.unprofiled_ns += edge.unprofiled_ns / 2;
+      edge.uncontended_ns += edge.uncontended_ns / 2;
+    }
+    settle(run, meetings, made.transfer_ns);
+    const FleetReplay answer = replay_fleet({run, {}, meetings, {}});
+    ASSERT_FALSE(answer.refused) << *answer.refused;
+    EXPECT_EQ(answer.replay_error_ratio, 0);
+    const FleetWhatIf& first = answer.what_ifs.at(1);
+    ASSERT_EQ(first.transform, FleetTransform::kRankAsMedian);
+    EXPECT_EQ(first.rank, late);
+    const double truth = ms(healthy.recorded_step_ns);
+    EXPECT_GT(ms(answer.recorded_step_ns), 1.4 * truth);
+    EXPECT_NEAR(ms(first.step_recorded_ns), truth, 0.01 * truth) << seed;
+    const double unprofiled = ms(healthy.find(FleetTransform::kUnchanged)->step_unprofiled.mid_ns);
+    EXPECT_NEAR(ms(first.step_unprofiled.mid_ns), unprofiled, 0.01 * unprofiled) << seed;
+    EXPECT_LT(unprofiled, 0.95 * truth);
+    // Only the straggler's mending helps.
+    const std::uint32_t others[] = {(late + 1) % made.rank_count};
+    const FleetReplay wrong = replay_fleet({run, {}, meetings, {}}, others);
+    EXPECT_EQ(wrong.what_ifs.at(1).saving.mid_ns, 0);
+  }
+}
+
 // Random edits of the numbers and structure of a summary: no answer, or one, never a crash.
 TEST(FleetReplay, HostileSummaries) {
   std::mt19937_64 random(7);

@@ -81,8 +81,9 @@ std::vector<MergedReplay::Place> MergedReplay::put_in_order(const Scenario& scen
   std::vector<std::vector<std::uint32_t>> end_point(ranks_.size());  // by collective of the rank
   std::vector<std::uint32_t> absent(meetings_.size());
   std::vector<std::vector<Place>> held(meetings_.size());  // ends that wait for the meeting
-  std::vector<Place> order;
-  order.reserve(count_points(scenario));
+  std::vector<Place> order, ready;
+  const std::size_t count = count_points(scenario);
+  order.reserve(count);
   for (std::size_t m = 0; m < meetings_.size(); ++m) absent[m] = meetings_[m].member_count;
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     const SummaryReplay& replay = replay_of(scenario, r);
@@ -93,7 +94,7 @@ std::vector<MergedReplay::Place> MergedReplay::put_in_order(const Scenario& scen
       const SummaryReplayPoint& point = replay.points[p];
       waiting[r][p] = work.first_edge[p + 1] - work.first_edge[p];
       if (point.kind != Kind::kEnd) {
-        if (waiting[r][p] == 0) order.push_back({r, p});
+        if (waiting[r][p] == 0) ready.push_back({r, p});
         continue;
       }
       waiting[r][p] = 1;
@@ -103,21 +104,24 @@ std::vector<MergedReplay::Place> MergedReplay::put_in_order(const Scenario& scen
       if (meeting != kMeetsNobody) held[meeting].push_back({r, p});
     }
   }
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    const auto [r, p] = order[at];
+  // Last in, first out: a rank is followed as far as it goes alone, so that its points lie near each other in the
+  // order. First in, first out took twice as long for 1,024 ranks, all of it cache misses.
+  while (!ready.empty() && order.size() < count) {
+    const auto [r, p] = order.emplace_back(ready.back());
+    ready.pop_back();
     const SummaryReplay& replay = replay_of(scenario, r);
     const MergedRank& work = ranks_[scenario.work_of(r)];
     for (std::uint32_t l = work.first_leave[p]; l < work.first_leave[p + 1]; ++l) {
       const std::uint32_t to = replay.edges[work.leaves[l]].to;
-      if (--waiting[r][to] == 0) order.push_back({r, to});
+      if (--waiting[r][to] == 0) ready.push_back({r, to});
     }
     if (replay.points[p].kind != Kind::kArrival) continue;
     const std::uint32_t collective = scenario.collective_of(r, replay.points[p].of);
     const std::uint32_t meeting = waits_at(scenario, r, collective);
     if (meeting == kMeetsNobody) {
-      order.push_back({r, end_point[r][collective]});
+      ready.push_back({r, end_point[r][collective]});
     } else if (--absent[meeting] == 0) {
-      order.insert(order.end(), held[meeting].begin(), held[meeting].end());
+      ready.insert(ready.end(), held[meeting].begin(), held[meeting].end());
     }
   }
   return order;
