@@ -1,5 +1,5 @@
-// Distances are kept to the 512 sources before each source, by the newest 2,048: 25 MB at most. What is older has
-// nearly always given way to something newer; where not, it is only kept although it might not matter.
+// The newest 2,048 sources keep their distances from the 512 before them and from 512 anchors: 50 MB at most. What is
+// older has nearly always given way to something newer; where not, it is only kept although it might not matter.
 #include "fleet/longest_paths.h"
 
 #include <algorithm>
@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::uint32_t kKeptDistances = 512;
 constexpr std::uint32_t kKeptRows = 2'048;
-// A node that this many ways lead to is entangled beyond what can be told apart in time: its ways are all kept.
+constexpr std::uint32_t kMostAnchors = 512;
+// So many ways are looked at for one that makes another needless: beyond, a node is entangled past telling apart in
+// time.
 constexpr std::size_t kMostCompared = 256;
 
 constexpr PathLanes kUnreached = {kNever, kNever, kNever};
@@ -42,42 +44,56 @@ void merge_by_source(std::vector<Way>& ways) {
 
 }  // namespace
 
-std::uint32_t SourceDistances::add(std::span<const Way> ways) {
+void SourceDistances::take_way(const Way& way, const Row& before, Row& row) {
+  if (way.source >= row.first) raise(row.near[way.source - row.first], way.length_ns, {});
+  for (std::uint32_t from = std::max(row.first, before.first); from < way.source; ++from) {
+    if (from - before.first >= before.near.size()) break;  // forgotten
+    raise(row.near[from - row.first], before.near[from - before.first], way.length_ns);
+  }
+  if (before.anchor != kNoAnchor) raise(row.from_anchor[before.anchor], way.length_ns, {});
+  for (std::size_t anchor = 0; anchor < before.from_anchor.size(); ++anchor) {
+    raise(row.from_anchor[anchor], before.from_anchor[anchor], way.length_ns);
+  }
+}
+
+std::uint32_t SourceDistances::add(std::span<const Way> ways, bool is_anchor) {
   const auto source = static_cast<std::uint32_t>(rows_.size());
   Row row;
   row.first = source - std::min(source, kKeptDistances);
-  row.to_here_ns.assign(source - row.first, kUnreached);
-  for (const Way& way : ways) {
-    if (way.source >= row.first) raise(row.to_here_ns[way.source - row.first], way.length_ns, {});
-    const Row& before = rows_[way.source];
-    for (std::uint32_t from = std::max(row.first, before.first); from < way.source; ++from) {
-      if (from - before.first >= before.to_here_ns.size()) break;  // forgotten
-      raise(row.to_here_ns[from - row.first], before.to_here_ns[from - before.first], way.length_ns);
-    }
-  }
+  row.near.assign(source - row.first, kUnreached);
+  row.from_anchor.assign(anchor_count_, kUnreached);
+  for (const Way& way : ways) take_way(way, rows_[way.source], row);
+  if (is_anchor && anchor_count_ < kMostAnchors) row.anchor = anchor_count_++;
   rows_.push_back(std::move(row));
-  if (source >= kKeptRows) rows_[source - kKeptRows].to_here_ns = {};
+  if (source >= kKeptRows) {
+    rows_[source - kKeptRows].near = {};
+    rows_[source - kKeptRows].from_anchor = {};
+  }
   return source;
 }
 
 const PathLanes* SourceDistances::find(std::uint32_t from, std::uint32_t to) const {
   const Row& row = rows_[to];
-  if (from < row.first || from - row.first >= row.to_here_ns.size()) return nullptr;
-  return &row.to_here_ns[from - row.first];
+  if (from >= row.first && from - row.first < row.near.size()) return &row.near[from - row.first];
+  const std::uint32_t anchor = rows_[from].anchor;
+  return anchor < row.from_anchor.size() ? &row.from_anchor[anchor] : nullptr;
 }
 
 void SourceDistances::reduce(std::vector<Way>& ways) const {
   if (ways.size() < 2) return;
   merge_by_source(ways);
-  if (ways.size() > kMostCompared) return;
-  // What makes a way needless stands behind it, so that it is still in place when the way is looked at.
-  const Way* const end = ways.data() + ways.size();
-  std::erase_if(ways, [&](const Way& way) {
-    return std::any_of(&way + 1, end, [&](const Way& newer) {
+  // From the newest on: what makes a way needless is newer, and is itself kept or gave way to one that is.
+  std::size_t first = ways.size() - 1;
+  for (std::size_t w = ways.size() - 1; w-- > 0;) {
+    const Way way = ways[w];
+    const std::size_t compared = std::min(ways.size(), first + kMostCompared);
+    const bool is_needless = std::any_of(&ways[first], ways.data() + compared, [&](const Way& newer) {
       const PathLanes* between = find(way.source, newer.source);
       return between && reaches_as_far(*between, newer.length_ns, way.length_ns);
     });
-  });
+    if (!is_needless) ways[--first] = way;
+  }
+  ways.erase(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 }  // namespace stepscope

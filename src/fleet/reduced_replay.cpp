@@ -33,23 +33,25 @@ class Reducer {
     first_way_.reserve(nodes + 1);
     find_meetings(collectives);
     find_passes();
+    expect_boundaries();
   }
 
   SummaryReplay reduce() {
     if (out_.refused) return std::move(out_);
     add_point(PointKind::kOrigin, 0, graph_.origin_ns, 0);
     source_points_.push_back(0);
-    static_cast<void>(distances_.add({}));
+    static_cast<void>(distances_.add({}, true));
     first_way_.push_back(0);
     for (std::uint32_t node = 0; node < graph_.time_ns.size(); ++node) {
       visit(node);
       first_way_.push_back(ways_.size());
+      pass_by(node);
       if (ways_.size() > kMaxWays) {
         out_.refused = "its work is too entangled to be reduced to where ranks meet";
         return std::move(out_);
       }
     }
-    add_boundaries();
+    while (next_cut_ < graph_.cuts.size()) make_boundary(next_cut_++);
     put_in_order();
     out_.step_count = static_cast<std::uint32_t>(graph_.steps.size());
     out_.cost_uncertainty_ratio = run_.cost_uncertainty_ratio;
@@ -140,12 +142,12 @@ class Reducer {
         break;
       case PointKind::kEnd:
         add_point(role.kind, role.of, graph_.time_ns.raw()[node], node);
-        start_from(ways_of(role.arrival));
+        start_from(ways_of(role.arrival), false);
         break;
       case PointKind::kPass:
       case PointKind::kReady:
         add_edges(add_point(role.kind, role.of, graph_.time_ns.raw()[node], node), reached_);
-        start_from(reached_);
+        start_from(reached_, role.kind == PointKind::kPass);
         break;
       default:
         break;
@@ -186,8 +188,8 @@ class Reducer {
   }
 
   // From here on ways start anew, at the latest point, which these led to.
-  void start_from(std::span<const Way> ways) {
-    const std::uint32_t source = distances_.add(ways);
+  void start_from(std::span<const Way> ways, bool is_anchor) {
+    const std::uint32_t source = distances_.add(ways, is_anchor);
     source_points_.push_back(static_cast<std::uint32_t>(out_.points.size() - 1));
     reached_.assign(1, {source, {}});
   }
@@ -204,39 +206,65 @@ class Reducer {
     }
   }
 
-  // A boundary is the latest of the host's cut and of the ends of all work launched before it.
-  void add_boundaries() {
-    std::vector<std::vector<std::uint32_t>> ends(graph_.cuts.size() + 1);
-    for (const UnitEnd& end : graph_.ends.raw()) {
-      const std::int32_t stretch = graph_.units[end.unit].stretch;
-      if (stretch != GpuUnit::kNoStretch) ends[static_cast<std::size_t>(stretch)].push_back(end.node.value);
-    }
-    Boundary busy{{}, graph_.origin_ns};
-    if (graph_.first_gpu.has_value()) take(graph_.first_gpu, busy);
-    std::uint32_t starts = 0, finishes = 0;  // steps that have begun and ended
-    for (std::uint32_t c = 0; c < graph_.cuts.size(); ++c) {
-      for (const std::uint32_t node : ends[c]) take(NodeId(node), busy);
-      distances_.reduce(busy.ways);
-      Boundary boundary = busy;
-      take(graph_.cuts[c].node, boundary);
-      distances_.reduce(boundary.ways);
-      std::optional<std::uint32_t> same;
-      for (; finishes < graph_.steps.size() && graph_.steps[finishes].end == c; ++finishes) {
-        same = add_boundary(PointKind::kStepEnd, finishes, boundary, {});
-      }
-      for (; starts < graph_.steps.size() && graph_.steps[starts].start == c; ++starts) {
-        add_boundary(PointKind::kStepStart, starts, boundary, same);
-      }
-    }
-  }
-
   struct Boundary {
     std::vector<Way> ways;
     TimeNs at_ns = 0;
   };
+
+  // A boundary is the latest of the host's cut and of the ends of all work launched before it. It is made as soon as
+  // all of these have been visited, while the distances between what leads there are still at hand.
+  void expect_boundaries() {
+    const std::size_t cuts = graph_.cuts.size();
+    stretch_of_node_.assign(graph_.time_ns.size(), GpuUnit::kNoStretch);
+    awaited_.assign(cuts + 1, 1);  // the cut itself
+    launched_.assign(cuts + 1, {{}, graph_.origin_ns});
+    for (const UnitEnd& end : graph_.ends.raw()) {
+      const std::int32_t stretch = graph_.units[end.unit].stretch;
+      if (stretch == GpuUnit::kNoStretch) continue;
+      stretch_of_node_[end.node.value] = stretch;
+      ++awaited_[static_cast<std::size_t>(stretch)];
+    }
+    if (graph_.first_gpu.has_value()) {
+      stretch_of_node_[graph_.first_gpu.value] = 0;
+      ++awaited_[0];
+    }
+  }
+
+  void pass_by(std::uint32_t node) {
+    const std::int32_t stretch = stretch_of_node_[node];
+    if (stretch != GpuUnit::kNoStretch) {
+      take(NodeId(node), launched_[static_cast<std::size_t>(stretch)]);
+      --awaited_[static_cast<std::size_t>(stretch)];
+    }
+    // Cuts are visited in their order, as one chain of the host leads through them.
+    if (next_cut_node_ < graph_.cuts.size() && graph_.cuts[next_cut_node_].node.value == node) {
+      --awaited_[next_cut_node_++];
+    }
+    while (next_cut_ < graph_.cuts.size() && awaited_[next_cut_] == 0) make_boundary(next_cut_++);
+  }
+
+  void make_boundary(std::uint32_t cut) {
+    Boundary& busy = launched_[cut];
+    if (cut > 0) {
+      busy.ways.insert(busy.ways.end(), launched_[cut - 1].ways.begin(), launched_[cut - 1].ways.end());
+      busy.at_ns = std::max(busy.at_ns, launched_[cut - 1].at_ns);
+      distances_.reduce(busy.ways);
+    }
+    Boundary boundary = busy;
+    take(graph_.cuts[cut].node, boundary);
+    std::optional<std::uint32_t> same;
+    for (; ended_steps_ < graph_.steps.size() && graph_.steps[ended_steps_].end == cut; ++ended_steps_) {
+      same = add_boundary(PointKind::kStepEnd, ended_steps_, boundary, {});
+    }
+    for (; begun_steps_ < graph_.steps.size() && graph_.steps[begun_steps_].start == cut; ++begun_steps_) {
+      add_boundary(PointKind::kStepStart, begun_steps_, boundary, same);
+    }
+  }
+
   void take(NodeId node, Boundary& boundary) const {
     const auto more = ways_of(node.value);
     boundary.ways.insert(boundary.ways.end(), more.begin(), more.end());
+    distances_.reduce(boundary.ways);
     boundary.at_ns = std::max(boundary.at_ns, graph_.time_ns[node]);
   }
 
@@ -284,6 +312,11 @@ class Reducer {
   std::vector<Way> reached_;
   SourceDistances distances_;
   std::vector<std::uint32_t> source_points_;  // by source
+  // Boundaries, by cut: what was launched before it and after the one before, and how much of it is not visited yet.
+  std::vector<std::int32_t> stretch_of_node_;
+  std::vector<std::uint32_t> awaited_;
+  std::vector<Boundary> launched_;
+  std::uint32_t next_cut_ = 0, next_cut_node_ = 0, begun_steps_ = 0, ended_steps_ = 0;
 };
 
 // The step that launched it; missing between steps.
