@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
@@ -24,6 +24,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
+    {"diff", "two runs compared: slower or not, and what explains it", run_diff},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},
 }};

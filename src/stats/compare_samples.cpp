@@ -71,9 +71,17 @@ Comparison resample_runs(Comparison comparison, std::span<const double> base, st
   return judge(std::move(comparison), *interval, normal_reach(options), options);
 }
 
-// Student's t with the variance of both sides together, on logarithms, so that the interval is one of a ratio.
-Comparison compare_few_runs(Comparison comparison, std::span<const double> base, std::span<const double> other,
-                            const CompareOptions& options) {
+// Student's t on logarithms, so that the interval is one of a ratio.
+struct LogDifference {
+  double middle = 0, error = 0, reach = 0;
+  [[nodiscard]] ConfidenceInterval interval() const {
+    return {std::exp(middle - reach * error), std::exp(middle + reach * error)};
+  }
+};
+
+// With the variance of both sides together.
+LogDifference subtract_logarithms(std::span<const double> base, std::span<const double> other,
+                                  double confidence_ratio) {
   double squares = 0;
   std::vector<double> means;
   for (const std::span<const double> side : {base, other}) {
@@ -86,11 +94,14 @@ Comparison compare_few_runs(Comparison comparison, std::span<const double> base,
   const auto freedom = static_cast<std::int64_t>(base.size() + other.size()) - 2;
   const double error = std::sqrt(squares / static_cast<double>(freedom) *
                                  (1 / static_cast<double>(base.size()) + 1 / static_cast<double>(other.size())));
-  const double reach = student_quantile(0.5 + options.confidence_ratio / 2, freedom);
-  const double middle = means[1] - means[0];
-  comparison.ratio = std::exp(middle);
-  return judge(std::move(comparison), {std::exp(middle - reach * error), std::exp(middle + reach * error)}, reach,
-               options);
+  return {means[1] - means[0], error, student_quantile(0.5 + confidence_ratio / 2, freedom)};
+}
+
+Comparison compare_few_runs(Comparison comparison, std::span<const double> base, std::span<const double> other,
+                            const CompareOptions& options) {
+  const LogDifference difference = subtract_logarithms(base, other, options.confidence_ratio);
+  comparison.ratio = std::exp(difference.middle);
+  return judge(std::move(comparison), difference.interval(), difference.reach, options);
 }
 
 // The interval of the steps with the known noise between runs added, as variances add.
@@ -101,15 +112,45 @@ ConfidenceInterval widen(ConfidenceInterval interval, double ratio, double betwe
   return {ratio * std::exp(-below), ratio * std::exp(above)};
 }
 
+bool are_apart(std::span<const double> base, std::span<const double> other) {
+  const auto [base_least, base_greatest] = std::minmax_element(base.begin(), base.end());
+  const auto [other_least, other_greatest] = std::minmax_element(other.begin(), other.end());
+  return *base_greatest < *other_least || *other_greatest < *base_least;
+}
+
+constexpr std::size_t kFewestValues = 3;
+
+// The ratio stays that of the medians, which are what is shown; the interval is made to hold it.
+Comparison compare_few_values(Comparison comparison, std::span<const double> base, std::span<const double> other,
+                              const CompareOptions& options) {
+  comparison.is_of_few_values = true;
+  const LogDifference difference = subtract_logarithms(base, other, options.confidence_ratio);
+  ConfidenceInterval interval = difference.interval();
+  interval = {std::min(interval.low, *comparison.ratio), std::max(interval.high, *comparison.ratio)};
+  if (options.between_runs_ratio && comparison.unit == CompareUnit::kSteps) {
+    interval = widen(interval, *comparison.ratio, *options.between_runs_ratio, normal_reach(options));
+    comparison.sees_noise_between_runs = true;
+  }
+  if (!are_apart(base, other)) {
+    interval = {std::min(interval.low, 1.0), std::max(interval.high, 1.0)};
+  }
+  return judge(std::move(comparison), interval, difference.reach, options);
+}
+
 Comparison compare_steps(Comparison comparison, const RunTimes& base, const RunTimes& other,
                          const CompareOptions& options) {
   comparison.unit = CompareUnit::kSteps;
   comparison.base_count = static_cast<std::int64_t>(base.size());
   comparison.other_count = static_cast<std::int64_t>(other.size());
   const std::size_t needed = least_sample_count(options.confidence_ratio);
-  if (std::min(base.size(), other.size()) < needed) return too_few(std::move(comparison), "step", needed);
+  if (const std::size_t fewest = std::min(base.size(), other.size()); fewest < needed) {
+    if (!options.few_values) return too_few(std::move(comparison), "step", needed);
+    if (fewest < kFewestValues) return too_few(std::move(comparison), "step", kFewestValues);
+    return compare_few_values(std::move(comparison), base, other, options);
+  }
   const std::size_t base_block = choose_block_length(base), other_block = choose_block_length(other);
   auto interval = bootstrap_median_ratio(base, other, bootstrap_options(options), base_block, other_block);
+  if (!interval && options.few_values) return compare_few_values(std::move(comparison), base, other, options);
   if (!interval) {
     comparison.reason = "the steps drift or come in long waves, so that they count as fewer than " +
                         std::to_string(needed) + " independent ones";
@@ -154,6 +195,9 @@ Comparison compare_samples(std::span<const RunTimes> base, std::span<const RunTi
   if (fewest >= needed) return resample_runs(std::move(comparison), base_medians, other_medians, options);
   // A median of several steps is near enough to normal for Student's t; a single time of a whole run is not.
   if (std::min(fewest_steps(base_runs), fewest_steps(other_runs)) < needed) {
+    if (options.few_values && fewest >= kFewestValues) {
+      return compare_few_values(std::move(comparison), base_medians, other_medians, options);
+    }
     return too_few(std::move(comparison), "run", needed);
   }
   return compare_few_runs(std::move(comparison), base_medians, other_medians, options);

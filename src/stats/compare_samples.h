@@ -10,6 +10,11 @@
 //  - steps, when there is one run a side: resampled in blocks, so that the likeness of neighbouring steps counts. Noise
 //    between runs cannot be seen then; what is known of it from elsewhere goes into `between_runs_ratio`, and the
 //    Comparison says whether it is in the interval.
+//  - 3 to 5 values a side (recordings seldom hold more steps) tell nothing by default, which is right for a gate. With
+//    `few_values` they, and steps that drift so much that they count as few, are judged by Student's t on logarithms,
+//    and a difference is told only where no value of one side lies among those of the other: by chance that happens in
+//    2 of 20 comparisons at most (3 a side), whatever the distribution, and within Student's 5 % where values scatter
+//    normally.
 //
 // Measured in bench/interval_coverage.cpp: docs/performance.md, "Comparing".
 #pragma once
@@ -44,6 +49,7 @@ struct CompareOptions {
   double tolerance_ratio = 0;
   // Standard deviation between medians of runs of one program, as a ratio, where a single run a side cannot show it.
   std::optional<double> between_runs_ratio;
+  bool few_values = false;  // judge 3 to 5 steps or runs a side too, see above
   std::size_t resample_count = 10'000;
   std::uint64_t seed = 1;
 };
@@ -62,7 +68,8 @@ struct Comparison {
   // Of the ratio's logarithm; missing with the interval.
   std::optional<double> standard_error;
   bool sees_noise_between_runs = false;
-  std::string reason;  // of kTooFew: a sentence
+  bool is_of_few_values = false;  // CompareOptions::few_values was needed
+  std::string reason;             // of kTooFew: a sentence
 };
 
 // Runs, each side in any order.

@@ -85,6 +85,61 @@ TEST(CompareSamples, TheToleranceIsNoDifference) {
   EXPECT_EQ(compare_samples(slow, base, options).verdict, CompareVerdict::kNoDifference);
 }
 
+CompareOptions of_few_values(int seed = 1) {
+  CompareOptions options = quick(seed);
+  options.few_values = true;
+  return options;
+}
+
+TEST(CompareFewValues, AClearDifferenceIsTold) {
+  const std::vector<RunTimes> base = {{100, 100.5, 101}}, other = {{104, 105, 104.5}};
+  const Comparison slower = compare_samples(base, other, of_few_values());
+  EXPECT_EQ(slower.verdict, CompareVerdict::kSlower);
+  EXPECT_TRUE(slower.is_of_few_values);
+  EXPECT_EQ(slower.ratio, 104.5 / 100.5);
+  EXPECT_EQ(compare_samples(other, base, of_few_values()).verdict, CompareVerdict::kFaster);
+  EXPECT_EQ(compare_samples(base, other, quick(1)).verdict, CompareVerdict::kTooFew);
+  const std::vector<RunTimes> two = {{100, 101}};
+  EXPECT_EQ(compare_samples(two, other, of_few_values()).verdict, CompareVerdict::kTooFew);
+}
+
+TEST(CompareFewValues, WhatOverlapsIsNoDifference) {
+  // One value of the base among the other's: Student's t alone would tell these apart.
+  const std::vector<RunTimes> base = {{100, 100, 100, 103}}, other = {{102.9, 104, 104, 104, 104}};
+  const Comparison comparison = compare_samples(base, other, of_few_values());
+  EXPECT_EQ(comparison.verdict, CompareVerdict::kNoDifference);
+  EXPECT_LE(comparison.interval->low, 1);
+}
+
+TEST(CompareFewValues, KnownNoiseBetweenRunsWidens) {
+  const std::vector<RunTimes> base = {{100, 100.1, 100.2}}, other = {{103, 103.1, 103.2}};
+  CompareOptions options = of_few_values();
+  EXPECT_EQ(compare_samples(base, other, options).verdict, CompareVerdict::kSlower);
+  options.between_runs_ratio = 0.02;
+  EXPECT_EQ(compare_samples(base, other, options).verdict, CompareVerdict::kNoDifference);
+}
+
+TEST(CompareFewValues, FalseAlarmsStayRare) {
+  Random random(5);
+  int normal_alarms = 0, tail_alarms = 0;
+  constexpr int kComparisons = 2000;
+  for (int i = 0; i < kComparisons; ++i) {
+    std::vector<RunTimes> normal(2), tailed(2);
+    for (int k = 0; k < 6; ++k) {
+      normal[static_cast<std::size_t>(k % 2)].push_back(100 + draw_normal(random));
+      tailed[static_cast<std::size_t>(k % 2)].push_back(100 + std::exp(2 * draw_normal(random)));
+    }
+    const auto alarms = [&](const std::vector<RunTimes>& sides) {
+      const std::vector<RunTimes> base = {sides[0]}, other = {sides[1]};
+      return compare_samples(base, other, of_few_values(i)).verdict != CompareVerdict::kNoDifference ? 1 : 0;
+    };
+    normal_alarms += alarms(normal);
+    tail_alarms += alarms(tailed);
+  }
+  EXPECT_LT(normal_alarms, kComparisons * 6 / 100);
+  EXPECT_LT(tail_alarms, kComparisons * 11 / 100);
+}
+
 TEST(ComparePairs, WhatSlowsTheWholeMachineCancels) {
   Random random(3);
   std::vector<double> base, other;

@@ -1,0 +1,138 @@
+// stepscope diff: what differs between two runs, and what explains it.
+#include <fmt/format.h>
+
+#include "cli/diff/sides.h"
+#include "cli/gathering.h"
+#include "cli/options.h"
+#include "cli/reading.h"
+#include "fleet/difference.h"
+#include "report/diff_report.h"
+
+namespace stepscope {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  stepscope diff before.json.gz after.json.gz\n"
+    "  stepscope diff base/ new/                       the files of two folders\n"
+    "  stepscope diff run1.json.gz run2.json.gz --vs new1.json.gz new2.json.gz\n"
+    "  stepscope diff before.pickle after.pickle       memory snapshots: by line\n"
+    "  stepscope diff before.json.gz after.json.gz --json | jq .explaining_rank\n\n"
+    "A side is one recording, several of one program (each counts once), or the ranks\n"
+    "of a run (matched by rank): traces, captures or summaries (.sss).\n\n"
+    "Parts sum to the difference of the mean step; those within their noise are said\n"
+    "to be. docs/diff.md tells how noise is known.\n\n"
+    "Exit status: 0 compared, whatever the answer, 2 wrong usage, 3 nothing usable or\n"
+    "             not comparable, 4 something was lost or is missing on a side.\n";
+
+struct Request {
+  std::vector<std::string> files, others;
+  TraceOptions trace;
+  std::optional<std::size_t> top;
+  bool json = false;
+  StyleOptions style;
+};
+
+void add_options(CLI::App& app, Request& request) {
+  app.add_option("FILE", request.files, "A and B, files or folders; with --vs all before it is A")
+      ->required()
+      ->type_name("");
+  app.add_option("--vs", request.others, "side B, where a side has several files")->type_name("FILE...");
+  app.add_option("--top", request.top, "rows of each table (10); 0: the first screen only")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
+  app.add_flag("--json", request.json, "a versioned document (docs/formats/diff.md)");
+  add_trace_options(app, request.trace);
+  add_style_options(app, request.style);
+  app.footer(kExamples);
+}
+
+// Sorts A from B. The sentence says what is wrong; empty when nothing is.
+std::string sort_sides(Request& request) {
+  if (!request.others.empty()) return "";
+  if (request.files.size() == 1) return "B is missing: stepscope diff A B";
+  if (request.files.size() > 2) {
+    return fmt::format("{} files and no --vs: put it between those of A and those of B", request.files.size());
+  }
+  request.others = {request.files.back()};
+  request.files.pop_back();
+  return "";
+}
+
+int complain_usage(const std::string& message, Console& console) {
+  console.complain(message + "\nType `stepscope diff --help` for the options and examples.");
+  return kExitUsage;
+}
+
+// Memory snapshots have no steps: what they hold at their peaks is compared by `memory --diff`.
+int compare_snapshots(const Request& request, const std::vector<std::string>& before,
+                      const std::vector<std::string>& after, Console& console) {
+  if (before.size() > 1 || after.size() > 1) {
+    console.complain("memory snapshots are compared one by one: stepscope memory A --diff B");
+    return kExitUsage;
+  }
+  Arguments arguments = {before.front(), "--diff", after.front(), "--color", request.style.colour};
+  if (request.json) arguments.emplace_back("--json");
+  if (request.top) arguments.insert(arguments.end(), {"--top", std::to_string(*request.top)});
+  if (request.style.width) arguments.insert(arguments.end(), {"--width", std::to_string(*request.style.width)});
+  return run_memory(arguments, console);
+}
+
+int print(const DiffReport& report, const Request& request, Console& console) {
+  const std::string text = request.json
+                               ? write_diff_json(report)
+                               : write_diff_text(report, Console::style(request.style.colour, request.style.width));
+  return console.write(text) ? exit_code_of(report.status()) : kExitUnusable;
+}
+
+int compare_runs(const Request& request, const std::vector<std::string>& before, const std::vector<std::string>& after,
+                 Console& console) {
+  const DiffSide first = read_diff_side(before, request.trace);
+  const DiffSide second = first.wrong.empty() ? read_diff_side(after, request.trace) : DiffSide{};
+  for (const DiffSide* side : {&first, &second}) {
+    if (!side->wrong.empty()) return complain_usage(side->wrong, console);
+    for (const UnreadableRank& file : side->run.unreadable) {
+      console.complain(Error{ErrorCode::kDamaged, file.reason, file.source});
+    }
+    if (!side->run.ranks.empty()) continue;
+    if (side->run.unreadable.empty()) console.complain(fmt::format("no rank {}", request.trace.rank.value_or(0)));
+    return kExitUnusable;
+  }
+  auto difference = compute_difference(first.run, second.run);
+  if (!difference) {
+    console.complain(difference.error());
+    return kExitUnusable;
+  }
+  DiffReport report;
+  report.difference = std::move(*difference);
+  report.before_files = request.files;
+  report.after_files = request.others;
+  report.table_row_count = request.top.value_or(report.table_row_count);
+  return print(report, request, console);
+}
+
+}  // namespace
+
+int run_diff(const Arguments& arguments, Console& console) {
+  CLI::App app("What differs between two runs, told apart from noise, and what explains it.", "stepscope diff");
+  Request request;
+  add_options(app, request);
+  if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
+  if (const std::string wrong = sort_sides(request); !wrong.empty()) return complain_usage(wrong, console);
+  const auto before = expand_folders(request.files), after = expand_folders(request.others);
+  for (const auto* side : {&before, &after}) {
+    if (side->has_value()) continue;
+    console.complain(side->error());
+    return kExitUnusable;
+  }
+  const SnapshotShare first = find_snapshots(*before), second = find_snapshots(*after);
+  if (first == SnapshotShare::kNone && second == SnapshotShare::kNone) {
+    return compare_runs(request, *before, *after, console);
+  }
+  if (first == SnapshotShare::kAll && second == SnapshotShare::kAll) {
+    return compare_snapshots(request, *before, *after, console);
+  }
+  return complain_usage("memory snapshots and recordings of steps cannot be compared with each other", console);
+}
+
+}  // namespace stepscope

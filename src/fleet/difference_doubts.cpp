@@ -1,0 +1,118 @@
+// A recording that does not say something raises no doubt about it.
+#include "fleet/difference_doubts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+namespace stepscope {
+namespace {
+
+// FLOPs of one program repeat exactly; one in a hundred more is another batch or another model.
+constexpr double kSameWorkRatio = 0.01;
+
+std::string join(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+template <class Value>
+std::set<std::string> words_of(const RankRuns& runs, Value&& value) {
+  std::set<std::string> words;
+  for (const RankSummary* run : runs) {
+    if (std::string word = value(*run); !word.empty()) words.insert(std::move(word));
+  }
+  return words;
+}
+
+class Doubts {
+ public:
+  Doubts(const RankRuns& before, const RankRuns& after) : before_(before), after_(after) {}
+
+  std::vector<std::string> run() {
+    compare("other GPUs: A on ", [](const RankSummary& run) { return run.device_name; });
+    compare("other versions of PyTorch: A ", [](const RankSummary& run) { return run.torch_version; });
+    compare("other world sizes: A ",
+            [](const RankSummary& run) { return run.world_size ? std::to_string(*run.world_size) : std::string(); });
+    compare("other communication: A ", [](const RankSummary& run) { return run.backend; });
+    add_flops();
+    compare("steps are found in other ways: A by ", [](const RankSummary& run) { return run.step_source; });
+    add_whole_windows();
+    add_shapes();
+    return std::move(doubts_);
+  }
+
+ private:
+  template <class Value>
+  void compare(const char* what, Value&& value) {
+    const auto first = words_of(before_, value), second = words_of(after_, value);
+    if (first.empty() || second.empty() || first == second) return;
+    doubts_.push_back(what + join(first) + ", B " + join(second));
+  }
+
+  static std::optional<double> flops_of(const RankRuns& runs) {
+    double sum = 0;
+    for (const RankSummary* run : runs) {
+      if (!run->flops_per_step || !(*run->flops_per_step > 0)) return std::nullopt;
+      sum += *run->flops_per_step;
+    }
+    return sum / static_cast<double>(runs.size());
+  }
+
+  void add_flops() {
+    const auto first = flops_of(before_), second = flops_of(after_);
+    if (!first || !second || std::abs(*second / *first - 1) <= kSameWorkRatio) return;
+    char text[96];
+    std::snprintf(text, sizeof text, "other work: the operators of B compute %.3g times the FLOPs of A",
+                  *second / *first);
+    doubts_.emplace_back(text);
+  }
+
+  void add_whole_windows() {
+    const auto has_none = [](const RankSummary* run) { return run->step_source == "none"; };
+    if (std::any_of(before_.begin(), before_.end(), has_none) || std::any_of(after_.begin(), after_.end(), has_none)) {
+      doubts_.emplace_back("no steps are marked, so whole recordings are compared as one step each");
+    }
+  }
+
+  void add_shapes() {
+    const auto has = [](const RankSummary* run) { return run->has_shapes; };
+    const auto count = [&](const RankRuns& runs) { return std::count_if(runs.begin(), runs.end(), has); };
+    const bool first = count(before_) > 0, second = count(after_) > 0;
+    if (first == second) return;
+    doubts_.push_back(std::string("shapes are recorded in ") + (first ? "A" : "B") +
+                      " only, which costs the host time; rows are matched without them");
+  }
+
+  const RankRuns& before_;
+  const RankRuns& after_;
+  std::vector<std::string> doubts_;
+};
+
+void add_losses(const RankRuns& runs, const char* side, std::vector<std::string>& losses) {
+  for (const RankSummary* run : runs) {
+    const std::string who = std::string(side) + " (" + run->source + "): ";
+    if (run->headline_withheld) losses.push_back(who + *run->headline_withheld);
+    if (run->lost_count > 0) losses.push_back(who + std::to_string(run->lost_count) + " events were lost");
+    if (run->steps_not_kept_count > 0) {
+      losses.push_back(who + std::to_string(run->steps_not_kept_count) + " later steps are not in its summary");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> find_doubts(const RankRuns& before, const RankRuns& after) {
+  return Doubts(before, after).run();
+}
+
+std::vector<std::string> find_losses(const RankRuns& before, const RankRuns& after) {
+  std::vector<std::string> losses;
+  add_losses(before, "A", losses);
+  add_losses(after, "B", losses);
+  return losses;
+}
+
+}  // namespace stepscope
