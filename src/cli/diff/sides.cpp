@@ -6,6 +6,7 @@
 
 #include "cli/reading.h"
 #include "fleet/summarize.h"
+#include "fleet/summary_file.h"
 #include "rules/rules.h"
 
 namespace stepscope {
@@ -21,8 +22,40 @@ FactOptions fact_options(const TraceOptions& options) {
   return facts;
 }
 
+Result<RunSummary> read_as_summary(OpenedFile opened) {
+  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+  std::string bytes;
+  while (true) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kPieceBytes);
+    const Result<std::size_t> got = read_fully(*opened.source, bytes.data() + before, kPieceBytes);
+    if (!got) return got.error();
+    bytes.resize(before + *got);
+    if (*got < kPieceBytes) return read_summary(bytes, opened.path);
+  }
+}
+
+void add_summary(OpenedFile opened, const TraceOptions& options, DiffSide& side) {
+  const std::string path = opened.path;
+  auto run = read_as_summary(std::move(opened));
+  if (!run) {
+    side.run.unreadable.push_back({path, run.error().message});
+    return;
+  }
+  for (RankSummary& rank : run->ranks) {
+    if (!options.rank || rank.rank == options.rank) side.run.ranks.push_back(std::move(rank));
+  }
+  side.run.unreadable.insert(side.run.unreadable.end(), run->unreadable.begin(), run->unreadable.end());
+}
+
 void add_file(const std::string& path, const TraceOptions& options, DiffSide& side) {
-  auto traces = read_file(path, options.threads);
+  auto opened = open_file(path, options.threads);
+  if (!opened) {
+    side.run.unreadable.push_back({path, opened.error().message});
+    return;
+  }
+  if (is_summary(opened->prefix)) return add_summary(std::move(*opened), options, side);
+  auto traces = read_file(std::move(*opened), options.threads);
   if (!traces) {
     side.run.unreadable.push_back({path, traces.error().message});
     return;
