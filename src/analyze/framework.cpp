@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "trace/producers.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,7 +34,11 @@ bool any_name(const Trace& trace, const Test& test) {
 Framework find_framework(const Trace& trace) {
   if (any_name(trace, [](std::string_view name) { return name.starts_with("aten::"); })) return Framework::kPyTorch;
   const bool jax = any_name(trace, [](std::string_view name) { return begins_with_any(name, kJaxNames); });
-  return jax ? Framework::kJax : Framework::kUnknown;
+  if (jax) return Framework::kJax;
+  const TraceInfo& info = trace.info;
+  const bool has_python = !info.python_version.empty() || !info.torch_version.empty() || !trace.frames.empty();
+  const bool is_cpp = info.producer == kSessionProducer || (info.producer == kCaptureProducer && !has_python);
+  return is_cpp ? Framework::kCpp : Framework::kUnknown;
 }
 
 bool is_torch_compiled(const Trace& trace) {

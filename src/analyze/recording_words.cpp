@@ -3,37 +3,51 @@
 
 #include <array>
 #include <string_view>
-#include <utility>
+
+#include "trace/producers.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWords = {{
-    {"torch.profiler.profile(record_shapes=True)", "stepscope run --shapes"},
-    {"torch.profiler.profile(..., with_stack=True)", "stepscope run without --no-stacks"},
-    {"profile(..., record_shapes=True)", "stepscope run --shapes"},
-    {"profile(..., with_stack=True)", "stepscope run without --no-stacks"},
-    {"with_stack=False, record_shapes=False, profile_memory=False", "stepscope run --no-stacks, without --shapes"},
-    {"with_stack=False, profile_memory=False", "stepscope run --no-stacks, without --memory"},
-    {"schedule(skip_first=10, wait=1, warmup=2, active=3)",
-     "stepscope run --schedule skip=10,wait=1,warmup=2,active=3"},
-    {"schedule(wait=1, warmup=2, active=3)", "stepscope run --schedule wait=1,warmup=2,active=3"},
+struct Words {
+  std::string_view torch, capture, session;
+};
+
+constexpr std::array<Words, 13> kWords = {{
+    {"torch.profiler.profile(record_shapes=True)", "stepscope run --shapes", "SessionOptions::record_shapes = true"},
+    {"torch.profiler.profile(..., with_stack=True)", "stepscope run without --no-stacks",
+     "SessionOptions::with_stack = true"},
+    {"profile(..., record_shapes=True)", "stepscope run --shapes", "SessionOptions::record_shapes = true"},
+    {"profile(..., with_stack=True)", "stepscope run without --no-stacks", "SessionOptions::with_stack = true"},
+    {"with_stack=False, record_shapes=False, profile_memory=False", "stepscope run --no-stacks, without --shapes",
+     "SessionOptions::with_stack, record_shapes and profile_memory = false"},
+    {"with_stack=False, profile_memory=False", "stepscope run --no-stacks, without --memory",
+     "SessionOptions::with_stack and profile_memory = false"},
+    {"schedule(skip_first=10, wait=1, warmup=2, active=3)", "stepscope run --schedule skip=10,wait=1,warmup=2,active=3",
+     "make_schedule({.skip_first = 10, .wait = 1, .warmup = 2, .active = 3})"},
+    {"schedule(wait=1, warmup=2, active=3)", "stepscope run --schedule wait=1,warmup=2,active=3",
+     "make_schedule({.wait = 1, .warmup = 2, .active = 3})"},
     {"Call prof.step() in the loop, or name the span that is one step: --steps NAME",
-     "Name the span that is one step: stepscope run --step NAME when recording, --steps NAME when reading"},
+     "Name the span that is one step: stepscope run --step NAME when recording, --steps NAME when reading",
+     "Give the session a schedule and call session.step() in the loop, or name the span that is one step: "
+     "--steps NAME"},
     {"Call prof.step() after each step, or name a span: --steps NAME",
-     "Name the span that is one step: stepscope run --step NAME when recording, --steps NAME when reading"},
-    {"record_shapes=True", "stepscope run --shapes"},
-    {"with_stack=True", "stepscope run without --no-stacks"},
-    {"profile_memory=True", "stepscope run --memory"},
+     "Name the span that is one step: stepscope run --step NAME when recording, --steps NAME when reading",
+     "Call session.step() after each step, or name a span: --steps NAME"},
+    {"record_shapes=True", "stepscope run --shapes", "SessionOptions::record_shapes = true"},
+    {"with_stack=True", "stepscope run without --no-stacks", "SessionOptions::with_stack = true"},
+    {"profile_memory=True", "stepscope run --memory", "SessionOptions::profile_memory = true"},
 }};
 
 }  // namespace
 
 std::string fit_recording_words(const TraceInfo& info, std::string text) {
-  if (info.producer != "capture") return text;
-  for (const auto& [torch, capture] : kWords) {
-    for (std::size_t at = text.find(torch); at != std::string::npos; at = text.find(torch, at + capture.size())) {
-      text.replace(at, torch.size(), capture);
+  const bool is_session = info.producer == kSessionProducer;
+  if (info.producer != kCaptureProducer && !is_session) return text;
+  for (const auto& [torch, capture, session] : kWords) {
+    const std::string_view ours = is_session ? session : capture;
+    for (std::size_t at = text.find(torch); at != std::string::npos; at = text.find(torch, at + ours.size())) {
+      text.replace(at, torch.size(), ours);
     }
   }
   return text;

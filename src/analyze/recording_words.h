@@ -1,9 +1,9 @@
 // How to record again, in the words of the tool that made this file.
 //
 // Rules and reasons are written once, for torch.profiler, which most files come from. A capture of `stepscope run` has
-// other switches: its user must not be sent to a Python call that the program does not make. One table here instead of
-// two texts at each place, so that a new rule need not know of it; the test of the table fails on a word that nothing
-// says.
+// other switches, and a session of the C++ library other options: its user must not be sent to a Python call that the
+// program does not make. One table here instead of three texts at each place, so that a new rule need not know of it;
+// the test of the table fails on a word that nothing says.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// `text` with torch.profiler's words replaced, if the trace is a capture; else as it is.
+// `text` with torch.profiler's words replaced, if the trace is a capture or a C++ session's; else as it is.
 [[nodiscard]] std::string fit_recording_words(const TraceInfo& info, std::string text);
 
 }  // namespace stepscope

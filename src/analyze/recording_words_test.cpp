@@ -26,6 +26,14 @@ TEST(RecordingWords, a_capture_hears_of_the_switches_that_made_it) {
             "Record again: a short window (stepscope run --schedule wait=1,warmup=2,active=3)");
 }
 
+TEST(RecordingWords, a_session_hears_of_its_options) {
+  const TraceInfo session = made_by("stepscope session");
+  EXPECT_EQ(fit_recording_words(session, "Not recorded. Record with profile_memory=True to see peaks by step."),
+            "Not recorded. Record with SessionOptions::profile_memory = true to see peaks by step.");
+  EXPECT_EQ(fit_recording_words(session, "Call prof.step() after each step, or name a span: --steps NAME."),
+            "Call session.step() after each step, or name a span: --steps NAME.");
+}
+
 TEST(RecordingWords, every_mention_is_replaced) {
   EXPECT_EQ(fit_recording_words(made_by("capture"), "record_shapes=True, record_shapes=True"),
             "stepscope run --shapes, stepscope run --shapes");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyze/recording_words.h"
 #include "cli/options.h"
 #include "cli/reading.h"
 #include "report/text.h"
@@ -27,7 +28,10 @@ std::string why_nothing(const Trace& trace, std::string_view metric) {
     return "no Python stacks in this capture: record with stepscope run (without --no-stacks) a program whose Python "
            "was there when the recording began";
   }
-  if (!has_stacks) return "no Python stacks in this file: record with torch.profiler.profile(..., with_stack=True)";
+  if (!has_stacks) {
+    return fit_recording_words(trace.info,
+                               "no stacks in this file: record with torch.profiler.profile(..., with_stack=True)");
+  }
   if (metric.starts_with("self_cpu_time")) return "no Python frame took a microsecond of its own";
   if (trace.gpu_events.empty()) return "no GPU work in this file; --metric self_cpu_time shows the host's time";
   return "no GPU work was launched under a Python frame; --metric self_cpu_time shows the host's time";

@@ -9,6 +9,7 @@
 
 #include "export/chrome_parts.h"
 #include "export/json_text.h"
+#include "trace/producers.h"
 
 namespace stepscope {
 namespace {
@@ -107,7 +108,7 @@ void put_recording(const TraceInfo& info, TextBuffer& out) {
     out.put(",\n");
   };
   // Who recorded decides what the advice says; without it a reader takes PyTorch's profiler.
-  if (info.producer == "capture") put("    \"producer\": ", info.producer);
+  if (info.producer == "capture" || info.producer == kSessionProducer) put("    \"producer\": ", info.producer);
   put("    \"command_line\": ", info.command_line);
   put("    \"python_version\": ", info.python_version);
   put("    \"torch_version\": ", info.torch_version);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analyze/recording_words.h"
 #include "report/csv.h"
 #include "report/json_facts.h"
 #include "report/numbers.h"
@@ -110,6 +111,9 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
                   steps.p10_ns,
                   steps.p90_ns,
                   facts.ledger.headline_withheld,
+                  fit_recording_words(trace.info,
+                                      "Call prof.step() in the loop, or name the span that is one step: "
+                                      "--steps NAME"),
                   find_launch_blocking(RuleInput{trace, facts}) ? kLaunchesBlocked : "",
                   {}};
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
@@ -132,10 +136,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
 std::string write_steps_text(const StepTable& table, const Style& style) {
   Page page(style);
   if (table.rows.empty()) {
-    page.paragraph(
-        "Steps unknown: nothing in this file marks or repeats a step. Call prof.step() in the loop, or "
-        "name the span that is one step: --steps NAME",
-        0);
+    page.paragraph("Steps unknown: nothing in this file marks or repeats a step. " + table.how_to_mark, 0);
     return page.text();
   }
   page.paragraph(fmt::format("{}, from {}", show_counted(static_cast<std::int64_t>(table.rows.size()), "step"),

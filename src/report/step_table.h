@@ -31,6 +31,7 @@ struct StepTable {
   std::vector<std::int64_t> left_out;
   std::optional<DurationNs> median_ns, p10_ns, p90_ns;
   std::optional<std::string> headline_withheld;
+  std::string how_to_mark;               // what to do where no step is known, in words of the recorder
   std::string_view idle_cause_withheld;  // why no row names a cause; empty if they may
   std::vector<StepRow> rows;
 };

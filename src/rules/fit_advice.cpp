@@ -14,13 +14,13 @@
 namespace stepscope {
 namespace {
 
-struct JaxAdvice {
+struct OtherAdvice {
   std::string_view id;
   std::vector<std::string> lines;
 };
 
-const std::vector<JaxAdvice>& jax_advice() {
-  static const std::vector<JaxAdvice> kTable = {
+const std::vector<OtherAdvice>& jax_advice() {
+  static const std::vector<OtherAdvice> kTable = {
       {"host-overhead",
        {"Read results less often: float(x), np.asarray(x) and print(x) wait for the device",
         "More work a call: jax.lax.scan over several steps inside one jax.jit, or a larger batch",
@@ -49,23 +49,54 @@ const std::vector<JaxAdvice>& jax_advice() {
   return kTable;
 }
 
+const std::vector<OtherAdvice>& cpp_advice() {
+  static const std::vector<OtherAdvice> kTable = {
+      {"host-overhead",
+       {"Capture the step as a CUDA graph (cudaStreamBeginCapture) and launch that: one call a step",
+        "Fewer, larger kernels: fuse elementwise work, a larger batch"}},
+      {"compute-bound",
+       {"bf16 or fp16 operands of the matmuls, with fp32 sums",
+        "stepscope ops FILE --by name --sort self_device_time_total: the operators to make faster"}},
+      {"no-tensor-cores",
+       {"bf16 or fp16 operands of the matmuls; to stay in fp32: CUBLAS_COMPUTE_32F_FAST_TF32 of cublasGemmEx"}},
+      {"hidden-sync",
+       {"Read results after the step: cudaMemcpyAsync into pinned memory, and wait for an event when they are used"}},
+      {"blocking-copy", {"Copies from pinned memory: cudaMallocHost, then cudaMemcpyAsync for the next step's data"}},
+      {"exposed-copy",
+       {"Copy on a stream of its own while kernels run: cudaMemcpyAsync from pinned memory, an event before the use"}},
+      {"data-loader-stall",
+       {"Make the next batch in another thread that keeps a queue of two", "A cheaper sample: cache what is decoded"}},
+      {"allocator-thrash",
+       {"Allocate before the loop and reuse, or cudaMallocAsync from a pool that keeps its memory "
+        "(cudaMemPoolAttrReleaseThreshold)"}},
+      {"unfused-optimizer", {"One kernel over all parameters in place of one for each"}},
+      {"profiler-distortion",
+       {"Time the step without a recording before and after a change: StepTimer (stepscope/step_timer.h)",
+        "Record less: with_stack=False, record_shapes=False, profile_memory=False"}},
+      {"exposed-communication", {"Start each gradient's reduction when it is ready, on a stream of its own"}},
+  };
+  return kTable;
+}
+
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool speaks_of_torch(std::string_view line) {
-  constexpr std::array<std::string_view, 8> kWords = {"torch", "TORCH", "profile(",   "DataLoader",
-                                                      "FSDP",  "DDP",   "with_stack", "pin_memory"};
+  constexpr std::array<std::string_view, 16> kWords = {
+      "torch",      "TORCH", "profile(",        "DataLoader", "FSDP",    "DDP",         "with_stack=", "pin_memory",
+      "to(device,", "gc.",   "record_function", "Python",     ".item()", "prefetch_fa", "PYTORCH_",    "non_blocking"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return has(line, word); });
 }
 
-void fit_to_jax(Finding& finding) {
-  const auto& table = jax_advice();
-  const auto at = std::find_if(table.begin(), table.end(), [&](const JaxAdvice& row) { return row.id == finding.id; });
+// What no line is left of gets `fallback`.
+void replace_advice(const std::vector<OtherAdvice>& table, std::string_view fallback, Finding& finding) {
+  const auto at =
+      std::find_if(table.begin(), table.end(), [&](const OtherAdvice& row) { return row.id == finding.id; });
   if (at != table.end()) {
     finding.advice = at->lines;
     return;
   }
   std::erase_if(finding.advice, speaks_of_torch);
-  if (finding.advice.empty()) finding.advice.emplace_back("jax.profiler.TraceAnnotation names parts of the step");
+  if (finding.advice.empty()) finding.advice.emplace_back(fallback);
 }
 
 // CUDA graphs and compilation are advised by host-overhead and compute-bound.
@@ -91,8 +122,20 @@ void fit_to_compiled(Finding& finding, bool compiled, bool graph) {
 
 void fit_advice(const RuleInput& input, std::vector<Finding>& findings) {
   if (findings.empty()) return;
-  if (find_framework(input.trace) == Framework::kJax) {
-    for (Finding& finding : findings) fit_to_jax(finding);
+  const Framework framework = find_framework(input.trace);
+  if (framework == Framework::kJax) {
+    for (Finding& finding : findings) {
+      replace_advice(jax_advice(), "jax.profiler.TraceAnnotation names parts of the step", finding);
+    }
+    return;
+  }
+  if (framework == Framework::kCpp) {
+    for (Finding& finding : findings) {
+      // First, so that the words of a recording are kept where they exist in C++ too.
+      for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
+      replace_advice(cpp_advice(), "STEPSCOPE_SPAN(\"name\") names parts of the step", finding);
+      for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
+    }
     return;
   }
   const bool compiled = is_torch_compiled(input.trace);

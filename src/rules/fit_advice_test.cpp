@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "rules/rules.h"
 #include "support/made_run.h"
 
@@ -25,6 +27,41 @@ TEST(FitAdvice, jax_hears_nothing_of_torch_whatever_the_rule) {
     ASSERT_FALSE(findings[0].advice.empty()) << rule.id;
     for (const std::string& line : findings[0].advice) EXPECT_EQ(line.find("torch"), std::string::npos) << line;
   }
+}
+
+TEST(FitAdvice, a_cpp_session_hears_nothing_of_python_whatever_the_rule) {
+  MadeRun run;
+  run.trace.info.producer = "stepscope session";
+  constexpr std::array<const char*, 5> kTorch = {
+      "torch.compile(model)", "DataLoader(..., num_workers=4)", "gc.freeze() after set-up",
+      "profile(..., with_stack=True) names the line", "Record less: with_stack=False, profile_memory=False"};
+  for (const Rule& rule : rules()) {
+    for (const char* torch : kTorch) {
+      auto findings = advised(rule.id, torch);
+      fit_advice(run.input(), findings);
+      ASSERT_FALSE(findings[0].advice.empty()) << rule.id;
+      for (const std::string& line : findings[0].advice) {
+        for (const char* word : {"torch", "DataLoader", "gc.", "=True", "=False", "profile("}) {
+          EXPECT_EQ(line.find(word), std::string::npos) << rule.id << ": " << line;
+        }
+      }
+    }
+  }
+  auto findings = advised("warm-up-in-window", "Skip more: schedule(skip_first=10, wait=1, warmup=2, active=3)");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "Skip more: make_schedule({.skip_first = 10, .wait = 1, .warmup = 2, .active = 3})");
+}
+
+TEST(FitAdvice, a_capture_without_python_is_a_cpp_program_with_the_switches_of_run) {
+  MadeRun run;
+  run.trace.info.producer = "capture";
+  auto findings = advised("profiler-distortion", "Record less: with_stack=False");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice.back(), "Record less: stepscope run --no-stacks, without --shapes");
+  run.trace.info.python_version = "3.11.2";
+  findings = advised("compute-bound", "torch.compile(model): fuses");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "torch.compile(model): fuses");
 }
 
 TEST(FitAdvice, aten_operators_are_pytorch_whatever_else_is_there) {

@@ -8,6 +8,7 @@
 #include "session/device_rows.h"
 #include "session/host_rows.h"
 #include "trace/builder.h"
+#include "trace/producers.h"
 
 namespace stepscope {
 namespace {
@@ -47,7 +48,7 @@ void declare_places(const ThreadNames& threads, const RunIdentity& identity, Bui
 }
 
 void fill_info(TraceInfo& info, TimeNs base_ns, const RunIdentity& identity, const TraceFlags& flags) {
-  info.producer = "stepscope session";
+  info.producer = kSessionProducer;
   info.base_ns = base_ns;
   info.rank = identity.rank;
   info.world_size = identity.world_size;

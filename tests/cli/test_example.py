@@ -31,7 +31,12 @@ class Example(unittest.TestCase):
                 self.assertIn("3 steps", report.out)
                 self.assertIn("data complete: CPU only", report.out)
                 self.assertIn("mlp::mm", report.out)
+            for command in ("report", "steps", "stacks"):
+                said = run(command, commands[0][2])
+                for word in ("prof.", "=True", "torch", "DataLoader", "gc."):
+                    self.assertNotIn(word, said.out + said.err, "a C++ program hears no Python")
             first = run("report", commands[0][2], "--json").json()
+            self.assertEqual(first["source"]["producer"], "stepscope session")
             self.assertEqual([first["steps"]["first"], first["steps"]["last"]], [12, 14])
             self.assertTrue(first["ledger"]["is_host_only"])
             operators = run("ops", commands[0][2], "--by", "shape", "--json").json()

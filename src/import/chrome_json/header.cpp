@@ -9,6 +9,7 @@
 #include "import/chrome_json/escapes.h"
 #include "import/chrome_json/event_reader.h"
 #include "import/chrome_json/row_writer.h"
+#include "trace/producers.h"
 
 namespace stepscope::chrome_json {
 namespace {
@@ -123,7 +124,8 @@ void take_note(Token object, Notes& carried) {
 
 // What only captures have.
 void take_recording(std::string_view key, Token value, TraceInfo& info) {
-  if (key == "producer" && value.text() == "capture") info.producer = "capture";
+  if (key == "producer" && (value.text() == "capture" || value.text() == kSessionProducer))
+    info.producer = value.text();
   if (key == "command_line") info.command_line = text_of(value);
   if (key == "python_version") info.python_version = text_of(value);
   if (key == "torch_version") info.torch_version = text_of(value);

@@ -6,6 +6,7 @@
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
+#include "trace/producers.h"
 
 namespace stepscope {
 namespace {
@@ -82,9 +83,10 @@ void add_source(const Report& report, Page& page) {
   const TraceInfo& info = report.info;
   std::string text =
       fmt::format("{}: {} of {}, {}", info.source, show_bytes(static_cast<std::int64_t>(info.text_bytes)),
-                  info.producer == "chrome-json" ? "JSON trace"
-                  : info.producer.empty()        ? "trace"
-                                                 : info.producer,
+                  info.producer == "chrome-json"      ? "JSON trace"
+                  : info.producer == kSessionProducer ? "a C++ session's trace"
+                  : info.producer.empty()             ? "trace"
+                                                      : info.producer,
                   show_counted(static_cast<std::int64_t>(info.event_count), "event"));
   if (!info.host_name.empty()) text += ", host " + info.host_name;
   page.paragraph(text, kLabelColumn, Ink::kPlain, 2);
