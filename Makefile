@@ -7,6 +7,7 @@
 #   make sanitize the tests under asan+ubsan, then under tsan
 #   make bench    the benchmarks (see docs/performance.md)
 #   make wheel    build/dist/: the sdist and the wheel; make test-wheel installs it into fresh environments
+#   make docs     build/docs/python: the reference of the Python package
 #   make clean    removes build/
 #
 # JOBS=N limits the compile jobs (default: all cores).
@@ -15,7 +16,7 @@ CMAKE_BUILD = cmake --build --preset
 WITH_PYTHON = -DSTEPSCOPE_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/venv/bin/python
 EXAMPLE = examples/data-loader-stall.pt.trace.json.gz
 
-.PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench wheel test-wheel setup setup-python build clean
+.PHONY: demo test setup-cupti setup-test setup-web check tidy sanitize asan tsan bench wheel test-wheel docs setup setup-python build clean
 
 demo: setup
 	@cmake --preset release -DSTEPSCOPE_BUILD_PYTHON=OFF > build/configure.log || { cat build/configure.log; exit 1; }
@@ -83,6 +84,14 @@ bench: setup
 	@cmake --preset bench > build/configure-bench.log || { cat build/configure-bench.log; exit 1; }
 	@$(CMAKE_BUILD) bench -j $(JOBS)
 	@bench/run.sh
+
+# pdoc, from the docstrings and type hints (docs/decisions/python-package.md).
+docs: setup setup-python
+	@cmake --preset release $(WITH_PYTHON) > build/configure.log || { cat build/configure.log; exit 1; }
+	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_python
+	@PYTHONPATH=build/release/python build/venv/bin/python -B -m pdoc --docformat markdown --output-directory build/docs/python \
+	  stepscope stepscope.torch stepscope.integrations.lightning stepscope.integrations.huggingface
+	@echo build/docs/python/index.html
 
 # Minutes, and from the network: not part of `make test`, which looks at the sdist alone.
 wheel: setup

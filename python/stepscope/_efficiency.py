@@ -6,6 +6,7 @@ Definitions and sources: include/stepscope/efficiency.h and memory_stats.h of th
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -52,8 +53,18 @@ def hfu(
 
 
 def peak_flops(device_name: str, dtype: str = "bf16") -> float | None:
-    """Dense FLOP/s of a GPU by the driver's name ("NVIDIA H200"); None for one that is not known."""
-    return _core.peak_flops(device_name, dtype)
+    """Dense FLOP/s of a GPU by the driver's name ("NVIDIA H200", torch.cuda.get_device_name()), from its maker's sheet.
+
+    None for one that is not known, never a guess, since boards of one chip differ. A warning names what may have been meant.
+    """
+    found = _core.peak_flops(device_name, dtype)
+    if found is not None:
+        return found
+    if dtypes := _core.known_dtypes(device_name):
+        warnings.warn(f"no peak of {device_name} for {dtype!r}; there are: {', '.join(dtypes)}", stacklevel=2)
+    elif near := _core.similar_devices(device_name):
+        warnings.warn(f"no GPU {device_name!r} in the table; near: {', '.join(near)}", stacklevel=2)
+    return None
 
 
 def _torch_cuda() -> Any:

@@ -91,7 +91,6 @@ class Timer:
             text = code = textwrap.dedent(stmt)
         self._timer = _core.Timer(
             _compile(code, setup, names),
-            None,
             num_threads,
             _torch_threads(),
             text.strip(),

@@ -80,6 +80,7 @@ class Report:
         return self.data[key]
 
     def keys(self) -> Iterator[str]:
+        """Of the document: docs/formats/report.md."""
         return iter(self.data)
 
     @property
@@ -93,6 +94,7 @@ class Report:
         return list(self.data.get("findings") or [])
 
     def text(self, width: int = 80, colour: bool = False) -> str:
+        """What the command prints, in lines of at most `width` columns."""
         return str(self._text_of(width, colour))
 
     def __str__(self) -> str:
@@ -136,6 +138,7 @@ class Trace:
 
     @property
     def rank(self) -> int | None:
+        """Of the process among those of its run; None where the file does not say."""
         rank = self.info["rank"]
         return None if rank is None else int(rank)
 
@@ -194,6 +197,7 @@ class Trace:
 
     @property
     def table_names(self) -> list[str]:
+        """What `table` takes."""
         return self._recording.table_names()
 
     def __repr__(self) -> str:

@@ -46,6 +46,23 @@ void bind_efficiency(nb::module_& m) {
         return peak ? std::optional(peak->flops_per_s) : std::nullopt;
       },
       nb::arg("device_name"), nb::arg("dtype"));
+  m.def(
+      "similar_devices",
+      [](std::string_view text) {
+        const auto names = find_similar_devices(text);
+        return std::vector<std::string>(names.begin(), names.end());
+      },
+      nb::arg("text"));
+  m.def(
+      "known_dtypes",
+      [](std::string_view device_name) {
+        std::vector<std::string> dtypes;
+        for (const DevicePeak& peak : device_peaks()) {
+          if (peak.device_name == device_name) dtypes.emplace_back(peak.dtype);
+        }
+        return dtypes;
+      },
+      nb::arg("device_name"));
 }
 
 }  // namespace stepscope::python

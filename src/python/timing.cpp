@@ -47,8 +47,8 @@ struct TextsOfTask {
   std::string statement, setup, label, sub_label, description, env;
 };
 
-Timer make_timer(nb::callable run, const std::optional<nb::callable>& setup, int num_threads,
-                 const std::optional<nb::callable>& set_num_threads, TextsOfTask texts) {
+Timer make_timer(nb::callable run, int num_threads, const std::optional<nb::callable>& set_num_threads,
+                 TextsOfTask texts) {
   TimerOptions options;
   options.label = std::move(texts.label);
   options.sub_label = std::move(texts.sub_label);
@@ -57,7 +57,6 @@ Timer make_timer(nb::callable run, const std::optional<nb::callable>& setup, int
   options.statement = std::move(texts.statement);
   options.setup_text = std::move(texts.setup);
   options.num_threads = num_threads;
-  if (setup) options.setup = [call = *setup] { call(); };
   if (set_num_threads) {
     options.set_num_threads = [call = *set_num_threads](int count) { return nb::cast<int>(call(count)); };
   }
@@ -100,16 +99,15 @@ void bind_timer(nb::module_& m) {
   nb::class_<Timer>(m, "Timer", "Blocks of runs, the device waited for at both ends of each.")
       .def(
           "__init__",
-          [](Timer* self, nb::callable run, std::optional<nb::callable> setup, int num_threads,
-             std::optional<nb::callable> set_num_threads, std::string statement, std::string setup_text,
-             std::string label, std::string sub_label, std::string description, std::string env) {
-            new (self) Timer(make_timer(std::move(run), setup, num_threads, set_num_threads,
+          [](Timer* self, nb::callable run, int num_threads, std::optional<nb::callable> set_num_threads,
+             std::string statement, std::string setup_text, std::string label, std::string sub_label,
+             std::string description, std::string env) {
+            new (self) Timer(make_timer(std::move(run), num_threads, set_num_threads,
                                         {std::move(statement), std::move(setup_text), std::move(label),
                                          std::move(sub_label), std::move(description), std::move(env)}));
           },
-          nb::arg("run"), nb::arg("setup").none(), nb::arg("num_threads"), nb::arg("set_num_threads").none(),
-          nb::arg("statement"), nb::arg("setup_text"), nb::arg("label"), nb::arg("sub_label"), nb::arg("description"),
-          nb::arg("env"))
+          nb::arg("run"), nb::arg("num_threads"), nb::arg("set_num_threads").none(), nb::arg("statement"),
+          nb::arg("setup_text"), nb::arg("label"), nb::arg("sub_label"), nb::arg("description"), nb::arg("env"))
       .def(
           "timeit", [](Timer& self, std::int64_t number) { return value_or_raise(self.timeit(number)); },
           nb::arg("number"))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import unittest
+import warnings
 
 import support
 import stepscope
@@ -166,7 +167,15 @@ class Efficiency(unittest.TestCase):
 
     def test_peaks_by_name(self):
         self.assertEqual(peak_flops("NVIDIA H200"), 989e12)
-        self.assertIsNone(peak_flops("NVIDIA H9000"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertIsNone(peak_flops("qqqq"))
+
+    def test_a_name_that_is_nearly_right_is_told_what_may_be_meant(self):
+        with self.assertWarnsRegex(UserWarning, "near: .*NVIDIA H100"):
+            self.assertIsNone(peak_flops("h100"))
+        with self.assertWarnsRegex(UserWarning, "NVIDIA H200 for 'int4'; there are: .*bf16"):
+            self.assertIsNone(peak_flops("NVIDIA H200", "int4"))
 
     def test_memory_is_unknown_without_a_gpu_never_0(self):
         try:

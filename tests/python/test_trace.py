@@ -1,6 +1,8 @@
 """Loading, reports and errors, without any data frame library."""
 
+import contextlib
 import gzip
+import io
 import json
 import multiprocessing
 import os
@@ -210,6 +212,30 @@ class Processes(unittest.TestCase):
         finally:
             is_over.set()
             writer.join()
+
+    @support.needs("tqdm")
+    def test_tqdms_bar_is_drawn_for_a_file_that_takes_long_and_wiped(self):
+        from stepscope import _core
+        from stepscope._trace import progress_bar
+
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            with progress_bar(str(support.SOLID), True) as bar:
+                bar._bar.start_t -= 60  # as if it had taken a minute by now: tqdm draws nothing in the first second
+                bar._bar.last_print_t -= 60
+                _core.read(os.fsencode(support.SOLID), 1, bar)
+                size = support.SOLID.stat().st_size
+                self.assertEqual((bar._bar.n, bar._bar.total), (size, size))
+        self.assertIn(support.SOLID.name, err.getvalue())
+        self.assertIn("B/s", err.getvalue())
+        self.assertEqual(err.getvalue().rsplit("\r", 2)[-1].strip(), "")
+
+    def test_no_bar_where_the_file_is_short_or_none_is_wanted(self):
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            stepscope.load(support.SOLID)
+            stepscope.load(support.SOLID, progress=False)
+        self.assertEqual(err.getvalue(), "")
 
     def test_an_exception_of_the_progress_ends_reading(self):
         def progress(bytes_read, bytes_total):

@@ -175,7 +175,8 @@ class profile:
         weakref.finalize(self, self._capture.abandon)
         self._trace: Trace | None = None
         self._preset_metadata: dict[str, str] = {}
-        self._metadata: dict[str, str] = {}
+        self._metadata: dict[str, str] = {}  # of `trace`, or of the cycle under way
+        self._last_metadata: dict[str, str] = {}
 
     # ---- The cycle.
 
@@ -187,10 +188,12 @@ class profile:
         self.stop()
 
     def start(self) -> None:
+        """Begins the first step; `with` does it."""
         self._go(NONE, self.current_action)
         self._open_step()
 
     def stop(self) -> None:
+        """Ends the last step and, where one is recorded, its trace; `with` does it."""
         self._close_step()
         self._go(self.current_action, None)
         # As torch: started again, it goes on in the same cycle.
@@ -234,11 +237,15 @@ class profile:
 
     def _start(self) -> None:
         self._prepare()
-        self._metadata = dict(self._preset_metadata)
+        self._last_metadata, self._metadata = self._metadata, dict(self._preset_metadata)
         _agent.start()
 
     def _stop(self) -> None:
-        self._trace = self._capture.end()
+        trace = self._capture.end()
+        if trace is not None:
+            self._trace = trace
+        else:  # nothing was recorded, as where the loop ends in a warm-up step: the last cycle's stays
+            self._metadata = self._last_metadata
 
     def _warn_lost(self) -> None:
         warnings.warn("Incorrect schedule: the cycle ended without a step to save it", stacklevel=3)
@@ -263,6 +270,10 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventAverages:
+        """One row a name of operators, labels and kernels, perhaps with its input shapes or innermost frames.
+
+        Print `.table(sort_by, row_limit)` of it. `group_by_overload_name` has no effect.
+        """
         by = "stack" if group_by_stack_n > 0 else "shape" if group_by_input_shape else "name"
         text = self.trace._recording.ops_text(by, max(group_by_stack_n, 1), "", None, 80, True)
         return averages_of(
