@@ -63,8 +63,10 @@ class DeviceMaker {
     for (const MemoryEventId id : events) {
       has_reserved_ |= trace_.memory_events.bytes[id] != 0 && trace_.memory_events.total_reserved_bytes[id].has_value();
     }
+    find_older_limit(events);
     for (const MemoryEventId id : events) add(id);
     add_device(add_segment());
+    note_dropped();
   }
 
  private:
@@ -73,8 +75,12 @@ class DeviceMaker {
     const std::int64_t bytes = events.bytes[id];
     if (bytes == 0) return;  // a level that was read, not a change
     if (events.total_allocated_bytes[id].has_value()) allocated_ = events.total_allocated_bytes[id];
-    const auto address = static_cast<std::uint64_t>(events.address[id].value_or(0));
+    const std::uint64_t address = address_of(id);
     const std::int64_t size = magnitude(bytes);
+    if (is_of_nothing(bytes, address, size)) {
+      reserve(id, events.total_reserved_bytes[id]);
+      return;
+    }
     if (!has_reserved_) follow_live(address, bytes);
     const MaybeInt reserved =
         has_reserved_ ? events.total_reserved_bytes[id] : MaybeInt{std::max<std::int64_t>(live_sum_, 0)};
@@ -88,6 +94,59 @@ class DeviceMaker {
       live_.erase(address);
       reserve(id, reserved);
     }
+  }
+
+  [[nodiscard]] std::uint64_t address_of(MemoryEventId id) const {
+    return static_cast<std::uint64_t>(trace_.memory_events.address[id].value_or(0));
+  }
+
+  // How much can have been held that was never seen to be allocated: by the allocator's own total less what is known to
+  // be live. The most that any event allows, since totals of two threads may come in the wrong order.
+  void find_older_limit(const std::vector<MemoryEventId>& events) {
+    const MemoryEvents& rows = trace_.memory_events;
+    std::map<std::uint64_t, std::int64_t> live;
+    std::int64_t live_bytes = 0, freed_unseen_bytes = 0;
+    for (const MemoryEventId id : events) {
+      const std::int64_t bytes = rows.bytes[id];
+      if (bytes == 0) continue;
+      const auto known = live.find(address_of(id));
+      if (known != live.end()) {
+        live_bytes = subtract_wrapping(live_bytes, known->second);
+        live.erase(known);
+      } else if (bytes < 0) {
+        freed_unseen_bytes = add_wrapping(freed_unseen_bytes, magnitude(bytes));
+      }
+      if (bytes > 0) {
+        live[address_of(id)] = bytes;
+        live_bytes = add_wrapping(live_bytes, bytes);
+      }
+      const MaybeInt total = rows.total_allocated_bytes[id];
+      if (!total.has_value()) continue;
+      const std::int64_t unseen = add_wrapping(subtract_wrapping(total.value(), live_bytes), freed_unseen_bytes);
+      older_limit_ = std::max(older_limit_.value_or(unseen), unseen);
+    }
+  }
+
+  // A free of what was never seen is a free of something older, unless the totals leave no room for that: then the
+  // allocation's address was lost or changed, and as something older it would raise the level by what never was.
+  [[nodiscard]] bool is_of_nothing(std::int64_t bytes, std::uint64_t address, std::int64_t size) {
+    if (bytes > 0 || !older_limit_ || live_.contains(address)) return false;
+    if (add_wrapping(older_freed_bytes_, size) <= *older_limit_) {
+      older_freed_bytes_ = add_wrapping(older_freed_bytes_, size);
+      return false;
+    }
+    dropped_bytes_ = add_wrapping(dropped_bytes_, size);
+    ++dropped_count_;
+    return true;
+  }
+
+  void note_dropped() {
+    if (dropped_count_ == 0) return;
+    std::string what = "frees of addresses that were never allocated, of more than can be older: left out";
+    if (allocated_.has_value()) {
+      what += "; " + std::to_string(allocated_.value()) + " bytes are held at the end by the trace's own total";
+    }
+    into_.notes.add(NoteKind::kUnmatchedRecords, NoteSeverity::kLost, 0, what, dropped_count_);
   }
 
   // Where the trace has no totals: what is known to be live. Older memory shows when it is freed, so it is none here.
@@ -151,7 +210,8 @@ class DeviceMaker {
       live_bytes = add_wrapping(live_bytes, live.size_bytes);
     }
     // The allocator's total holds more: allocated before the trace began and never freed in it.
-    const std::int64_t older = allocated_.has_value() ? subtract_wrapping(allocated_.value(), live_bytes) : 0;
+    const std::int64_t held = add_wrapping(allocated_.value_or(0), dropped_bytes_);
+    const std::int64_t older = allocated_.has_value() ? subtract_wrapping(held, live_bytes) : 0;
     if (older > 0) add_block(kSegmentAddress, older, BlockState::kActiveAllocated, {});
     row.allocated_bytes = row.active_bytes = add_wrapping(live_bytes, std::max<std::int64_t>(older, 0));
     row.total_bytes = std::max(reserved_.value_or(row.active_bytes), row.active_bytes);
@@ -186,6 +246,9 @@ class DeviceMaker {
   bool has_reserved_ = false;
   MaybeInt reserved_, allocated_;
   std::int64_t live_sum_ = 0;
+  std::optional<std::int64_t> older_limit_;  // missing without totals
+  std::int64_t older_freed_bytes_ = 0, dropped_bytes_ = 0;
+  std::uint64_t dropped_count_ = 0;
   std::map<std::uint64_t, Live> live_;
 };
 

@@ -81,6 +81,24 @@ TEST_F(TraceSnapshot, LevelsAreThoseOfTheTotals) {
   EXPECT_EQ(snapshot->entries.time_us[SnapshotEntryId(0)], MaybeInt(5'001'000));
 }
 
+TEST_F(TraceSnapshot, AFreeThatTheTotalsLeaveNoRoomForIsLeftOut) {
+  // 64 KiB are older: 50 of them are freed; 500 cannot be.
+  memory(1'000'000, 0x1000, 36 * kKiB, 100 * kKiB, 1024 * kKiB);
+  memory(2'000'000, 0x2000, 200 * kKiB, 300 * kKiB, 1024 * kKiB);
+  memory(3'000'000, 0x3000, -50 * kKiB, 250 * kKiB, 1024 * kKiB);
+  memory(4'000'000, 0x4000, 650 * kKiB, 900 * kKiB, 1024 * kKiB);
+  memory(5'000'000, 0x5000, -500 * kKiB, 400 * kKiB, 1024 * kKiB);
+  const auto snapshot = make();
+  ASSERT_TRUE(snapshot);
+  ASSERT_TRUE(snapshot->notes.lost_anything());
+  EXPECT_NE(snapshot->notes.all()[0].example.find("409600 bytes are held at the end"), std::string::npos);
+  const MemoryFacts facts = compute_memory_facts(*snapshot);
+  const DeviceMemoryFacts& device = facts.devices[SnapshotDeviceId(0)];
+  EXPECT_EQ(device.levels[static_cast<std::size_t>(MemoryLevelKind::kAllocated)].start_bytes, 64 * kKiB);
+  EXPECT_EQ(device.levels[static_cast<std::size_t>(MemoryLevelKind::kAllocated)].peak_bytes, 900 * kKiB)
+      << "as the totals say";
+}
+
 TEST_F(TraceSnapshot, CallsOfCudaHoldWhatTheyAllocate) {
   memory(1'000, 0x2000, 1024 * kKiB, 1024 * kKiB, 1024 * kKiB);
   memory(2'000, 0x400000, 512 * kKiB, 1536 * kKiB, 1536 * kKiB);

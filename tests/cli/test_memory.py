@@ -91,6 +91,16 @@ class Traces(unittest.TestCase):
             self.assertEqual(done.status, UNUSABLE, done.err)
             self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
+    def test_its_peak_is_that_of_the_report(self):
+        for name in ("cases/A38_memory_instants.json", "h200/memspike.pt.trace.json.gz", "h200/loader.pt.trace.json.gz", "golden/conv.pt.trace.json.gz"):
+            with self.subTest(name):
+                peaks = [d["allocated"]["peak_bytes"] for d in run("memory", name, "--json").json()["devices"]]
+                report = run("report", name, "--json").json()["memory"]["devices"]
+                self.assertEqual(peaks, [d["allocated_peak"]["bytes"] for d in report])
+        text = run("memory", "cases/A38_memory_instants.json")
+        self.assertEqual(text.status, PARTIAL)
+        self.assertIn("never allocated", text.out)
+
     def test_a_pipe_is_read_as_a_file_is(self):
         name = "cases/A38_memory_instants.json"
         piped, read = memory("-", "--json", stdin=(DATA / name).read_bytes()), run("memory", name, "--json")
