@@ -3,6 +3,9 @@
 
 #include <array>
 #include <limits>
+#include <unordered_map>
+
+#include "export/json_text.h"
 
 namespace stepscope {
 namespace {
@@ -50,8 +53,17 @@ struct Columns {
   }
   template <class Id_>
   void operator()(std::string_view name, std::string_view doc, const Column<Id_, StringId>& column) {
-    add(view_words<std::uint32_t>(std::string(name), std::string(doc), see_as<std::uint32_t>(column.raw()),
-                                  trace.strings(), owner));
+    const ArrowTrace::Strings& strings = trace.strings();
+    const std::span<const std::uint32_t> ids = see_as<std::uint32_t>(column.raw());
+    if (strings.word_of.empty()) {
+      add(view_words<std::uint32_t>(std::string(name), std::string(doc), ids, strings.words, owner));
+      return;
+    }
+    auto indexes = std::make_shared<std::vector<std::uint32_t>>();
+    indexes->reserve(ids.size());
+    for (const std::uint32_t id : ids) indexes->push_back(strings.word_of[id]);
+    const std::span<const std::uint32_t> view(*indexes);
+    add(view_words<std::uint32_t>(std::string(name), std::string(doc), view, strings.words, std::move(indexes)));
   }
   template <class Id_>
   void operator()(std::string_view name, std::string_view doc, const Column<Id_, MaybeInt>& column) {
@@ -89,6 +101,24 @@ void for_each_table(const Trace& trace, Visit&& visit) {
   visit("streams", trace.streams);
 }
 
+// Strings that become the word of another once their broken UTF-8 is repaired: id -> id of that other, which is none of
+// these. Nearly always empty.
+std::unordered_map<std::uint32_t, std::uint32_t> find_same_words(const StringPool& pool) {
+  std::unordered_map<std::uint32_t, std::uint32_t> same;
+  std::unordered_map<std::string, std::uint32_t> repaired;
+  std::string valid;
+  for (std::uint32_t i = 0; i < pool.size(); ++i) {
+    const std::string_view text = pool.view(StringId{i});
+    valid.clear();
+    append_valid_utf8(text, valid);
+    if (valid == text) continue;
+    const StringId whole = pool.find(valid);
+    const auto [at, is_new] = repaired.try_emplace(valid, whole.empty() ? i : whole.value);
+    if (at->second != i) same.emplace(i, at->second);
+  }
+  return same;
+}
+
 }  // namespace
 
 std::vector<std::string_view> ArrowTrace::names() {
@@ -112,14 +142,18 @@ Result<std::shared_ptr<const ArrowTable>> ArrowTrace::table(std::string_view nam
   return Error{ErrorCode::kNotFound, message, ""};
 }
 
-std::shared_ptr<const ArrowColumn> ArrowTrace::strings() const {
+const ArrowTrace::Strings& ArrowTrace::strings() const {
   std::call_once(strings_made_, [this] {
-    std::vector<std::string_view> all;
-    all.reserve(trace_->strings.size());
-    for (std::size_t i = 0; i < trace_->strings.size(); ++i) {
-      all.push_back(trace_->strings.view(StringId{static_cast<std::uint32_t>(i)}));
+    const StringPool& pool = trace_->strings;
+    const std::unordered_map<std::uint32_t, std::uint32_t> same = find_same_words(pool);
+    std::vector<std::string_view> words;
+    words.reserve(pool.size());
+    for (std::uint32_t i = 0; i < pool.size(); ++i) {
+      if (!same.empty()) strings_.word_of.push_back(static_cast<std::uint32_t>(words.size()));
+      if (!same.contains(i)) words.push_back(pool.view(StringId{i}));
     }
-    strings_ = std::make_shared<const ArrowColumn>(own_text("", "", all));
+    for (const auto& [id, whole] : same) strings_.word_of[id] = strings_.word_of[whole];
+    strings_.words = std::make_shared<const ArrowColumn>(own_text("", "", words));
   });
   return strings_;
 }

@@ -22,13 +22,19 @@ class ArrowTrace {
   [[nodiscard]] static std::vector<std::string_view> names();
   // kNotFound names the tables that there are. Thread-safe.
   [[nodiscard]] Result<std::shared_ptr<const ArrowTable>> table(std::string_view name) const;
-  // All strings of the trace, by StringId; made at the first use.
-  [[nodiscard]] std::shared_ptr<const ArrowColumn> strings() const;
+  // All strings of the trace, each word once; made at the first use.
+  struct Strings {
+    std::shared_ptr<const ArrowColumn> words;
+    // By StringId; empty: a string's word has its number. It has not where two broken pieces of text became the same
+    // valid one, since receivers refuse a dictionary that says a word twice.
+    std::vector<std::uint32_t> word_of;
+  };
+  [[nodiscard]] const Strings& strings() const;
 
  private:
   std::shared_ptr<const Trace> trace_;
   mutable std::once_flag strings_made_;
-  mutable std::shared_ptr<const ArrowColumn> strings_;
+  mutable Strings strings_;
 };
 
 }  // namespace stepscope

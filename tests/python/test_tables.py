@@ -3,6 +3,7 @@
 import gc
 import gzip
 import json
+import tempfile
 import unittest
 
 import support
@@ -122,6 +123,17 @@ class Frames(unittest.TestCase):
         self.assertEqual(frame["start_ns"].to_list(), self.trace.table("gpu_events")._table.column("start_ns"))
         self.assertEqual(frame["name"].to_list(), self.trace.table("gpu_events")._table.column("name"))
         self.assertEqual(frame["bytes"].null_count(), self.trace.table("gpu_events")._table.column("bytes").count(None))
+
+    @support.needs("pandas", "pyarrow")
+    def test_broken_names_that_are_repaired_to_one_word(self):
+        names = [b"a\xff", b"b", b"a\xfe", "a\ufffd".encode(), b"c"]
+        events = [b'{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%d,"dur":2}' % (name, 10 * i) for i, name in enumerate(names)]
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(b'{"traceEvents":[' + b",".join(events) + b"]}")
+            file.flush()
+            ops = stepscope.load(file.name).table("ops")
+            self.assertEqual(ops._table.column("name"), ["a\ufffd", "b", "a\ufffd", "a\ufffd", "c"])
+            self.assertEqual(list(ops.to_pandas()["name"]), ["a\ufffd", "b", "a\ufffd", "a\ufffd", "c"])
 
     @support.needs("duckdb", "pyarrow")
     def test_duckdb(self):
