@@ -7,6 +7,7 @@
 #include "cli/reading.h"
 #include "fleet/difference.h"
 #include "report/diff_report.h"
+#include "report/html/html_page.h"
 
 namespace stepscope {
 namespace {
@@ -30,6 +31,7 @@ struct Request {
   TraceOptions trace;
   std::optional<std::size_t> top;
   bool json = false;
+  std::string html;
   StyleOptions style;
 };
 
@@ -42,6 +44,7 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("N")
       ->check(whole_number(0, 1'000'000'000));
   app.add_flag("--json", request.json, "a versioned document (docs/formats/diff.md)");
+  app.add_option("--html", request.html, "also write the page with both steps drawn")->type_name("FILE");
   add_trace_options(app, request.trace);
   add_style_options(app, request.style);
   app.footer(kExamples);
@@ -57,6 +60,16 @@ std::string sort_sides(Request& request) {
   request.others = {request.files.back()};
   request.files.pop_back();
   return "";
+}
+
+std::string check_html(const Request& request) {
+  if (request.html == "-") {
+    if (request.json) return "--html - gives standard output to the page: --json apart";
+    return Console::refuse_terminal("--html");
+  }
+  if (request.html.empty()) return "";
+  if (!is_input(request.html, request.files) && !is_input(request.html, request.others)) return "";
+  return "--html " + request.html + " is a file that is read; name another";
 }
 
 int complain_usage(const std::string& message, Console& console) {
@@ -79,6 +92,14 @@ int compare_snapshots(const Request& request, const std::vector<std::string>& be
 }
 
 int print(const DiffReport& report, const Request& request, Console& console) {
+  if (request.html == "-") return console.write(write_html(report)) ? exit_code_of(report.status()) : kExitUnusable;
+  if (!request.html.empty()) {
+    const Status written = write_html_file(request.html, write_html(report));
+    if (!written) {
+      console.complain(written.error());
+      return kExitUnusable;
+    }
+  }
   const std::string text = request.json
                                ? write_diff_json(report)
                                : write_diff_text(report, Console::style(request.style.colour, request.style.width));
@@ -119,6 +140,7 @@ int run_diff(const Arguments& arguments, Console& console) {
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   if (const std::string wrong = sort_sides(request); !wrong.empty()) return complain_usage(wrong, console);
+  if (const std::string wrong = check_html(request); !wrong.empty()) return complain_usage(wrong, console);
   const auto before = expand_folders(request.files), after = expand_folders(request.others);
   for (const auto* side : {&before, &after}) {
     if (side->has_value()) continue;
@@ -130,6 +152,7 @@ int run_diff(const Arguments& arguments, Console& console) {
     return compare_runs(request, *before, *after, console);
   }
   if (first == SnapshotShare::kAll && second == SnapshotShare::kAll) {
+    if (!request.html.empty()) return complain_usage("--html: stepscope view SNAPSHOT makes a page of each", console);
     return compare_snapshots(request, *before, *after, console);
   }
   return complain_usage("memory snapshots and recordings of steps cannot be compared with each other", console);

@@ -268,6 +268,27 @@ class Usage(unittest.TestCase):
     def test_lost_events_make_it_partial(self):
         self.assertEqual(run("diff", "cases/A00_good.json", "cases/A01_truncated_mid_event.json").status, PARTIAL)
 
+    def test_a_page_is_written_and_never_over_an_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.html"
+            self.assertEqual(diff("solid", "memspike", "--html", page).status, COMPLETE)
+            self.assertIn("stepscope-document", page.read_text())
+            self.assertEqual(diff("solid", "memspike", "--html", "-").out, page.read_text())
+            copy = pathlib.Path(folder) / "copy.json.gz"
+            copy.write_bytes((DATA / recorded("solid")).read_bytes())
+            self.assertEqual(run("diff", recorded("memspike"), copy, "--html", copy).status, USAGE)
+
+    def test_summaries_stand_for_their_recordings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            summary = pathlib.Path(folder) / "a.sss"
+            made = run("summarize", recorded("logsync"), "-o", summary)
+            if made.status == USAGE:
+                self.skipTest("no summarize")
+            self.assertEqual(made.status, COMPLETE, made.err)
+            one, other = document("logsync", "loader"), run("diff", summary, recorded("loader"), "--json").json()
+            self.assertEqual(one["typical_rank"]["step"], other["typical_rank"]["step"])
+            self.assertEqual(one["typical_rank"]["busy_by_class"], other["typical_rank"]["busy_by_class"])
+
     def test_snapshots_are_compared_by_what_they_hold(self):
         done = run("diff", "memory/made/training.pickle", "memory/C01_basic_proto4.pickle")
         self.assertEqual(done.status, COMPLETE, done.err)

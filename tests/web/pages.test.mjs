@@ -280,3 +280,35 @@ test("the policy lets no other script run", async () => {
   assert.ok(wrong.some((line) => /Content Security Policy/.test(line)));
   await close();
 });
+
+test("two runs compared: the answer, both steps on one scale, tables that sort", async () => {
+  const sides = [data("h200/ddp_rank0.pt.trace.json.gz"), data("h200/ddp_rank1.pt.trace.json.gz"), "--vs",
+    data("h200/straggler_rank0.pt.trace.json.gz"), data("h200/straggler_rank1.pt.trace.json.gz")];
+  const path = join(folder, "difference.html");
+  run("diff", ...sides, "--html", path, "--top", "0");
+  const document = JSON.parse(run("diff", ...sides, "--json"));
+  const { page, wrong, close } = await openPage(path);
+  assert.equal(await page.locator(".verdict .sentence").innerText(), document.answer);
+  const rank = document.explaining_rank;
+  const cards = page.locator("article.finding");
+  assert.equal(await cards.count(), rank.findings.length);
+  assert.equal(await cards.first().locator(".id").innerText(), rank.findings[0].id);
+  const bars = page.locator(".difference-side .bar:not(.small)");
+  assert.equal(await bars.count(), 2);
+  const [a, b] = [await bars.nth(0).boundingBox(), await bars.nth(1).boundingBox()];
+  const drawn = a.width / b.width;
+  const true_ratio = rank.mean_step.before_ns / rank.mean_step.after_ns;
+  assert.ok(Math.abs(drawn - true_ratio) < 0.01, `${drawn} is ${true_ratio}`);
+  const work = page.locator("section", { has: page.locator("#h-work") });
+  assert.equal(await work.locator("tbody tr").count(), rank.work.length);
+  const first = rank.work.reduce((most, row) => (Math.abs(row.difference_ns) > Math.abs(most.difference_ns) ? row : most));
+  const identity = first.match === "gone" ? first.before : first.after;
+  assert.equal(await work.locator("tbody tr").first().locator("td").first().innerText(), identity.operator);
+  await work.getByRole("button", { name: /^operator/ }).click();
+  const names = await work.locator("tbody tr td:first-child").allInnerTexts();
+  assert.deepEqual(names, [...names].sort((x, y) => x.localeCompare(y)));
+  await work.getByRole("searchbox").fill("_foreach_mul_");
+  assert.ok((await work.locator("tbody tr").count()) >= 1);
+  assert.deepEqual(wrong, []);
+  await close();
+});

@@ -79,6 +79,12 @@ std::string write_html(const MemoryReport& report, const std::string& data) {
   return fill_template(block("stepscope-document", pack_for_page(document.dump())) + block("stepscope-memory-0", data));
 }
 
+std::string write_html(const DiffReport& report) {
+  Json document = Json::parse(write_diff_json(report), nullptr, false);
+  shorten_texts(document);
+  return fill_template(block("stepscope-document", pack_for_page(document.dump())));
+}
+
 Status write_html_file(const std::string& path, const std::string& html) {
   return write_text_file(path, [&](const TextSink& sink) { return sink(html); });
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "report/diff_report.h"
 #include "report/memory_report.h"
 #include "report/ranks.h"
 #include "report/report.h"
@@ -15,6 +16,8 @@ namespace stepscope {
 [[nodiscard]] std::string write_html(const RankReports& ranks);
 // Of a memory snapshot alone; `data` from build_memory_page_data.
 [[nodiscard]] std::string write_html(const MemoryReport& report, const std::string& data);
+// Two runs compared: the document alone.
+[[nodiscard]] std::string write_html(const DiffReport& report);
 // To a file of that name, whole or not at all.
 [[nodiscard]] Status write_html_file(const std::string& path, const std::string& html);
 

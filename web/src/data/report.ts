@@ -1,4 +1,5 @@
 // The document of `stepscope report --json` (docs/formats/report.md), as far as the page reads it.
+import { type DifferenceDocument, isDifference } from "./difference";
 
 export interface Range {
   start_ns: number;
@@ -158,6 +159,7 @@ export interface MemoryDocument {
 }
 
 export interface PageDocument {
+  difference: DifferenceDocument | null; // two runs compared: no recording
   memory: MemoryDocument | null; // a snapshot's page: no report, and the memory is recording 0's
   joint: RanksDocument | null; // several recordings
   reports: Report[]; // those with columns, in the order of the page's recordings
@@ -165,13 +167,14 @@ export interface PageDocument {
 }
 
 export function readDocument(json: unknown): PageDocument {
-  if ("shown_device" in (json as object))
-    return { memory: json as MemoryDocument, joint: null, reports: [], unusable: [] };
+  const nothing: PageDocument = { difference: null, memory: null, joint: null, reports: [], unusable: [] };
+  if ("shown_device" in (json as object)) return { ...nothing, memory: json as MemoryDocument };
+  if (isDifference(json as object)) return { ...nothing, difference: json as DifferenceDocument };
   const document = json as Report & RanksDocument;
-  if (!Array.isArray(document.ranks)) return { memory: null, joint: null, reports: [document], unusable: [] };
+  if (!Array.isArray(document.ranks)) return { ...nothing, reports: [document] };
   const usable = (report: Report) => report.error === undefined;
   return {
-    memory: null,
+    ...nothing,
     joint: document,
     reports: document.ranks.filter(usable),
     unusable: document.ranks.filter((report) => !usable(report)),

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks"
 import type { Theme } from "../colours";
 import type { Recordings } from "../data/recordings";
 import { fileName, type PageDocument, type Range, type Report, reportLabel } from "../data/report";
+import { DifferenceView } from "./difference";
 import { FlameView } from "./flame";
 import { MemoryView } from "./memory";
 import { Overview } from "./overview";
@@ -11,7 +12,7 @@ import { TablesView } from "./tables";
 import { type Focus, TimelineView } from "./timeline";
 
 const kViews = ["overview", "timeline", "tables", "flame graph"] as const;
-type ViewName = (typeof kViews)[number] | "ranks" | "memory";
+type ViewName = (typeof kViews)[number] | "ranks" | "memory" | "difference";
 
 function startTheme(): Theme {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -20,18 +21,20 @@ function startTheme(): Theme {
 export function App({ page, recordings }: { page: PageDocument; recordings: Recordings }) {
   const [theme, setTheme] = useState<Theme>(startTheme);
   const [chosen, setChosen] = useState(0);
-  const [view, setView] = useState<ViewName>(page.memory ? "memory" : "overview");
+  const [view, setView] = useState<ViewName>(page.difference ? "difference" : page.memory ? "memory" : "overview");
   const [focus, setFocus] = useState<Focus | null>(null);
   const report = page.reports[chosen];
   const hasMemory = page.reports.some((_, i) => recordings.hasMemory(i));
-  const views: ViewName[] = page.memory
-    ? ["memory"]
-    : [
-        "overview",
-        ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
-        ...kViews.slice(1),
-        ...(hasMemory ? (["memory"] as const) : []),
-      ];
+  const views: ViewName[] = page.difference
+    ? ["difference"]
+    : page.memory
+      ? ["memory"]
+      : [
+          "overview",
+          ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
+          ...kViews.slice(1),
+          ...(hasMemory ? (["memory"] as const) : []),
+        ];
 
   useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme;
@@ -90,6 +93,7 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
         </button>
       </header>
       <main id="view" aria-labelledby={`tab-${view.replace(" ", "-")}`} class={`view-${view.replace(" ", "-")}`}>
+        {view === "difference" && page.difference && <DifferenceView page={page.difference} theme={theme} />}
         {view === "overview" && (
           <Overview
             page={page}
@@ -129,6 +133,10 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
 
 function pageTitle(page: PageDocument): string {
   if (page.memory) return fileName(page.memory.source.path);
+  if (page.difference) {
+    const side = (files: string[]) => (files.length === 1 ? fileName(files[0]) : `${files.length} files`);
+    return `${side(page.difference.before_files)} → ${side(page.difference.after_files)}`;
+  }
   const reports: Report[] = page.reports.length > 0 ? page.reports : page.unusable;
   const first = reports[0] ? fileName(reports[0].source.path) : "nothing";
   return reports.length > 1

@@ -204,10 +204,28 @@ export function TablesView({
 
 function SortedTable({ model, name }: { model: Model; name: TableName }) {
   const table = useMemo(() => makeTable(model, name), [model, name]);
-  const [sort, setSort] = useState(() => {
-    const first = table.columns.find((c) => c.total !== undefined && table.rows.some((r) => Number(c.value(r)) > 0));
-    return { key: first?.key ?? table.columns[0].key, descending: true };
-  });
+  if (table.rows.length === 0) {
+    const why =
+      name === "modules"
+        ? "No modules: record with with_stack=True or with_modules=True."
+        : "Nothing of this kind was recorded.";
+    return <p class="faint">{why}</p>;
+  }
+  const first = table.columns.find((c) => c.total !== undefined && table.rows.some((r) => Number(c.value(r)) > 0));
+  return <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />;
+}
+
+// Any table: sorted by the column that is chosen, filtered by the texts of its rows, copied as CSV.
+export function DataTable<Row>({
+  table,
+  startKey,
+  unfiltered = false,
+}: {
+  table: TableKind<Row>;
+  startKey?: string;
+  unfiltered?: boolean; // short ones need no filter
+}) {
+  const [sort, setSort] = useState({ key: startKey ?? table.columns[0].key, descending: true });
   const [filter, setFilter] = useState("");
   const [all, setAll] = useState(false);
   const [said, setSaid] = useState("");
@@ -229,30 +247,25 @@ function SortedTable({ model, name }: { model: Model; name: TableName }) {
     const done = await copyText(tableCsv(table, rows));
     setSaid(done ? `${count(rows.length)} rows copied as CSV` : "The browser did not allow copying");
   };
-  if (table.rows.length === 0) {
-    const why =
-      name === "modules"
-        ? "No modules: record with with_stack=True or with_modules=True."
-        : "Nothing of this kind was recorded.";
-    return <p class="faint">{why}</p>;
-  }
   return (
     <>
-      <div class="tools">
-        <label>
-          filter{" "}
-          <input
-            type="search"
-            value={filter}
-            onInput={(e) => setFilter(e.currentTarget.value)}
-            placeholder="part of a name"
-          />
-        </label>
-        <button type="button" onClick={copy}>
-          Copy as CSV
-        </button>
-        <span role="status">{said || `${count(rows.length)} rows`}</span>
-      </div>
+      {!unfiltered && (
+        <div class="tools">
+          <label>
+            filter{" "}
+            <input
+              type="search"
+              value={filter}
+              onInput={(e) => setFilter(e.currentTarget.value)}
+              placeholder="part of a name"
+            />
+          </label>
+          <button type="button" onClick={copy}>
+            Copy as CSV
+          </button>
+          <span role="status">{said || `${count(rows.length)} rows`}</span>
+        </div>
+      )}
       <div class="scroll">
         <table class="sortable">
           <thead>
