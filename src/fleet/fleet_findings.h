@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fleet/fleet_facts.h"
+#include "fleet/fleet_replay.h"
 #include "rules/finding.h"
 
 namespace stepscope {
@@ -17,7 +18,8 @@ struct FleetFinding {
 };
 
 // incomplete-run; straggler, rank-imbalance, slow-gpu; and every finding of the ranks once. In the order of reading.
-[[nodiscard]] std::vector<FleetFinding> find_over_fleet(const RunSummary& run, const FleetFacts& facts);
+[[nodiscard]] std::vector<FleetFinding> find_over_fleet(const RunSummary& run, const FleetFacts& facts,
+                                                        const FleetReplay& replay);
 
 // One sentence or two in plain words.
 [[nodiscard]] std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<FleetFinding>& findings);
@@ -25,6 +27,7 @@ struct FleetFinding {
 // Facts, findings and verdict of a run.
 struct FleetAnswer {
   FleetFacts facts;
+  FleetReplay replay;
   std::vector<FleetFinding> findings;
   std::string verdict;
 };

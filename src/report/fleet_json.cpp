@@ -152,9 +152,42 @@ Json rank_json(const FleetRank& rank) {
           {"first_finding", text_or_null(rank.first_finding)}};
 }
 
+// Replayed ranks are indices into the run's summaries.
+Json label_of_summary(const FleetFacts& facts, std::optional<std::uint32_t> summary) {
+  for (std::size_t row = 0; summary && row < facts.ranks.size(); ++row) {
+    if (facts.ranks[row].summary == *summary) return label_of(facts, row);
+  }
+  return nullptr;
+}
+
+Json replay_json(const FleetFacts& facts, const FleetReplay& replay) {
+  Json what_ifs = Json::array();
+  for (const FleetWhatIf& what_if : replay.what_ifs) {
+    const bool is_known = !what_if.refused;
+    what_ifs.push_back({{"transform", fleet_transform_name(what_if.transform)},
+                        {"rank", label_of_summary(facts, what_if.rank)},
+                        {"like_rank", label_of_summary(facts, what_if.like_rank)},
+                        {"group", text_or_null(what_if.group)},
+                        {"refused", what_if.refused ? Json(clean_text(*what_if.refused)) : Json(nullptr)},
+                        {"step_unprofiled_ns", is_known ? estimate_json(what_if.step_unprofiled) : Json(nullptr)},
+                        {"saving_ns", is_known ? estimate_json(what_if.saving) : Json(nullptr)},
+                        {"step_recorded_ns", is_known ? Json(what_if.step_recorded_ns) : Json(nullptr)}});
+  }
+  const bool is_known = !replay.refused;
+  return {{"refused", replay.refused ? Json(clean_text(*replay.refused)) : Json(nullptr)},
+          {"replay_error_ratio", is_known ? Json(replay.replay_error_ratio) : Json(nullptr)},
+          {"rank_count", replay.rank_count},
+          {"step_count", replay.step_count},
+          {"collective_count", replay.meeting_count},
+          {"incomplete_collective_count", replay.incomplete_count},
+          {"recorded_step_ns", is_known ? Json(replay.recorded_step_ns) : Json(nullptr)},
+          {"what_ifs", std::move(what_ifs)},
+          {"remarks", texts_json(replay.remarks)}};
+}
+
 }  // namespace
 
-Json fleet_json(const FleetFacts& facts) {
+Json fleet_json(const FleetFacts& facts, const FleetReplay& replay) {
   Json out = roster_json(facts);
   out["stragglers"] = labels_of(facts, facts.stragglers);
   out["uneven"] = facts.is_uneven;
@@ -163,6 +196,7 @@ Json fleet_json(const FleetFacts& facts) {
   out["missing_wait_ns"] = json_or_null(facts.missing_wait_ns);
   out["over_ranks"] = spreads_json(facts);
   out["typical_parts"] = parts_json(facts.typical_parts_ns);
+  out["replay"] = replay_json(facts, replay);
   out["clocks"] = clocks_json(facts.clocks);
   out["collectives"] = {{"matched_count", facts.matched_count},
                         {"unmatched_count", facts.unmatched_count},

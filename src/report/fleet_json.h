@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fleet/fleet_facts.h"
+#include "fleet/fleet_replay.h"
 #include "report/json_facts.h"
 
 namespace stepscope {
@@ -9,6 +10,6 @@ namespace stepscope {
 // Raised when a key below "fleet" changes its meaning or goes away; new keys do not raise it.
 inline constexpr int kFleetVersion = 1;
 
-[[nodiscard]] Json fleet_json(const FleetFacts& facts);
+[[nodiscard]] Json fleet_json(const FleetFacts& facts, const FleetReplay& replay);
 
 }  // namespace stepscope

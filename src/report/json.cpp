@@ -110,7 +110,7 @@ std::string write_json(const RankReports& ranks) {
     findings.push_back(std::move(finding));
   }
   out["findings"] = std::move(findings);
-  if (ranks.fleet) out["fleet"] = fleet_json(*ranks.fleet);
+  if (ranks.fleet) out["fleet"] = fleet_json(*ranks.fleet, ranks.replay);
   const std::vector<std::string> labels = report_labels(ranks.reports);
   Json list = Json::array();
   for (std::size_t i = 0; i < ranks.reports.size(); ++i) {

@@ -143,6 +143,7 @@ RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> 
   ranks.findings = share_fleet_findings(*fleet, ranks.reports);
   ranks.verdict = clean_text(fleet->verdict);
   ranks.fleet = std::move(fleet->facts);
+  ranks.replay = std::move(fleet->replay);
   return ranks;
 }
 

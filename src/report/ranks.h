@@ -30,6 +30,7 @@ struct RankReports {
   std::vector<SharedFinding> findings;
   std::string verdict;
   std::optional<FleetFacts> fleet;  // with is_one_run
+  FleetReplay replay;               // likewise
   std::size_t row_count = 0;        // --top N: rows of the table of ranks; 0: a screen's worth
 };
 

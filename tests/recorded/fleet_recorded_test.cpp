@@ -20,10 +20,7 @@ RankSummary summary_of(const std::string& name) {
   return summarize_trace(trace, facts, findings, write_verdict({trace, facts}, findings));
 }
 
-struct Judged {
-  RunSummary run;
-  FleetFacts facts;
-  std::vector<FleetFinding> findings;
+struct Judged : FleetAnswer {
   [[nodiscard]] const Finding* find(std::string_view id) const {
     for (const FleetFinding& found : findings) {
       if (found.finding.id == id) return &found.finding;
@@ -32,17 +29,14 @@ struct Judged {
   }
 };
 
-Judged judge(RunSummary run) {
-  Judged out{std::move(run), {}, {}};
-  out.facts = compute_fleet_facts(out.run);
-  out.findings = find_over_fleet(out.run, out.facts);
-  return out;
+Judged judge(const RunSummary& run) {
+  return {judge_fleet(run)};
 }
 
 Judged judge_files(const std::vector<std::string>& names) {
   RunSummary run;
   for (const std::string& name : names) run.ranks.push_back(summary_of(name));
-  return judge(std::move(run));
+  return judge(run);
 }
 
 bool has_evidence(const Finding& finding, const std::string& words) {

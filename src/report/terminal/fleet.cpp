@@ -357,6 +357,45 @@ void add_spreads(const FleetFacts& facts, Page& page) {
   add_spread("reserved peak", facts, facts.reserved_peak_bytes, true, page);
 }
 
+std::string what_if_words(const FleetFacts& facts, const FleetWhatIf& what_if) {
+  if (what_if.transform == FleetTransform::kUnchanged) return "as it is";
+  if (what_if.transform == FleetTransform::kNobodyWaits) return "no rank waits for another";
+  if (what_if.transform == FleetTransform::kCommunicationFree) return "communication takes no time";
+  if (what_if.transform == FleetTransform::kGroupFree) return "none in " + clean_text(what_if.group);
+  for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
+    if (what_if.rank == facts.ranks[row].summary) return label_of(facts, row) + " as the median rank";
+  }
+  return "one rank as the median rank";
+}
+
+// What the step would be, all ranks replayed together.
+void add_replay(const FleetFacts& facts, const FleetReplay& replay, Page& page) {
+  if (replay.refused || replay.what_ifs.empty()) return;
+  page.blank();
+  page.add(page.line().add("If, without the profiler", Ink::kBold).add("   the step would be about", Ink::kDim));
+  for (const FleetWhatIf& what_if : replay.what_ifs) {
+    if (what_if.refused) continue;
+    const Estimate& step = what_if.step_unprofiled;
+    const auto format = DurationFormat::pick(step.mid_ns, step.high_ns - step.low_ns);
+    Line line = page.line();
+    line.pad_to(kLabelColumn)
+        .add(shorten_end(what_if_words(facts, what_if), 34))
+        .add_right(47, format.text(step.mid_ns));
+    page.add(line.add(fmt::format("  ({} to {})", format.number(step.low_ns), format.number(step.high_ns)), Ink::kDim));
+  }
+}
+
+std::string replay_words(const FleetReplay& replay) {
+  if (replay.refused) return "no what-ifs: " + clean_text(*replay.refused);
+  std::string text =
+      fmt::format("{} of {} replayed together; the replay is {} off the recorded step",
+                  show_counted(counted(replay.step_count), "step"), show_counted(counted(replay.rank_count), "rank"),
+                  show_percent(replay.replay_error_ratio));
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, replay.remarks.size()); ++i)
+    text += "; " + clean_text(replay.remarks[i]);
+  return text;
+}
+
 std::string clock_words(const FleetFacts& facts) {
   const FleetClocks& clocks = facts.clocks;
   if (clocks.meeting_count == 0) return "no collective that ranks share, so they are on no common clock";
@@ -383,11 +422,12 @@ std::string matching_words(const FleetFacts& facts) {
   return text;
 }
 
-void add_matching(const FleetFacts& facts, Page& page) {
+void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page) {
   page.blank();
   page.add(page.line().add("Data", Ink::kBold));
   add_labelled("ranks", matching_words(facts), page);
   add_labelled("clock", clock_words(facts), page);
+  if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }
 
 // The latest rank's own file; without a judgement the first.
@@ -428,7 +468,8 @@ std::string write_fleet(const RankReports& ranks, const Style& style) {
   add_one_in_full(ranks, page);
   add_spreads(facts, page);
   add_bandwidths(facts, page);
-  add_matching(facts, page);
+  add_replay(facts, ranks.replay, page);
+  add_matching(facts, ranks.replay, page);
   return page.text();
 }
 
