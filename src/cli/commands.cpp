@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 12> kCommands = {{
+constexpr std::array<Command, 14> kCommands = {{
     {"report", "where the step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
@@ -25,6 +25,8 @@ constexpr std::array<Command, 12> kCommands = {{
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
     {"diff", "two runs compared: slower or not, and what explains it", run_diff},
+    {"summarize", "each rank's trace as at most 256 KiB that merge: for runs of many ranks", run_summarize},
+    {"merge", "summaries of a run's ranks as one file", run_merge},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},
 }};
@@ -33,7 +35,7 @@ std::string program_help() {
   std::string text =
       "Stepscope reads a PyTorch profiler trace, or records a program, and says where\nthe GPU step time goes.\n\n"
       "Usage: stepscope COMMAND FILE... [OPTIONS]\n\nCommands:\n";
-  for (const Command& command : kCommands) text += fmt::format("  {:<8} {}\n", command.name, command.help);
+  for (const Command& command : kCommands) text += fmt::format("  {:<9} {}\n", command.name, command.help);
   text +=
       "\nOptions:\n  --help      this text; `stepscope COMMAND --help` has its options and examples\n"
       "  --version   the version\n\nExamples:\n"

@@ -27,6 +27,8 @@ int run_steps(const Arguments& arguments, Console& console);
 int run_bench(const Arguments& arguments, Console& console);
 int run_convert(const Arguments& arguments, Console& console);
 int run_memory(const Arguments& arguments, Console& console);
+int run_summarize(const Arguments& arguments, Console& console);
+int run_merge(const Arguments& arguments, Console& console);
 int run_mfu(const Arguments& arguments, Console& console);
 int run_run(const Arguments& arguments, Console& console);
 int run_view(const Arguments& arguments, Console& console);
