@@ -15,17 +15,17 @@ namespace stepscope {
 namespace {
 
 constexpr std::array<Command, 14> kCommands = {{
-    {"report", "where the step time goes, which fault costs most, what its fix brings", run_report},
+    {"report", "where step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
     {"ctl", "start, stop and ask the recording of a program that runs", run_ctl},
-    {"ops", "operators by time, memory and FLOPs, as torch's key_averages() counts", run_ops},
+    {"ops", "operators by time, memory and FLOPs, as torch's key_averages()", run_ops},
     {"stacks", "folded Python stacks for flame graphs", run_stacks},
     {"steps", "every step: time, GPU busy, idle and its cause, memory", run_steps},
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
     {"diff", "two runs compared: slower or not, and what explains it", run_diff},
-    {"summarize", "each rank's trace as at most 256 KiB that merge: for runs of many ranks", run_summarize},
+    {"summarize", "ranks' traces as small files that merge, for runs of many ranks", run_summarize},
     {"merge", "summaries of a run's ranks as one file", run_merge},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
     {"mfu", "how much of the GPUs' peak a step uses, from numbers or a trace", run_mfu},
