@@ -38,6 +38,8 @@ class Consumer(unittest.TestCase):
                 self.assertNotIn(SOURCE, text.read_text(), text)
             self.assertIn("clock:", self.build_and_run(pathlib.Path(folder) / "build", "-DUSE=package", f"-DCMAKE_PREFIX_PATH={moved}"))
             self.assertTrue((moved / "bin" / "stepscope").exists())
+            for document in ("findings/hidden-sync.md", "formats/report.md", "glossary.md"):  # the program names them
+                self.assertTrue((moved / "share" / "doc" / "stepscope" / document).exists(), document)
             self.assertFalse(any("src" in header.parts for header in moved.rglob("*.h")))
 
     def test_source_tree_is_used_by_fetch_content(self):

@@ -83,8 +83,10 @@ std::string write_terminal_finding(const Report& report, const Style& style) {
     for (const std::string& advice : finding.advice) page.paragraph("- " + advice, kLabelColumn, Ink::kPlain, 2);
   }
   page.blank();
-  page.paragraph(fmt::format("What it means, thresholds, known false alarms: docs/findings/{}.md", finding.id),
-                 kLabelColumn, Ink::kDim);
+  page.paragraph(
+      fmt::format("What it means, thresholds, known false alarms: docs/findings/{}.md (installed: share/doc/stepscope)",
+                  finding.id),
+      kLabelColumn, Ink::kDim);
   return page.text();
 }
 
