@@ -70,6 +70,19 @@ export function words(key: string): string {
   return key.replaceAll("_", " ");
 }
 
+// The words of idle causes, as in the terminal and in docs/glossary.md; the keys are the data's.
+const kCauseWords: Record<string, string> = {
+  operator: "operators",
+  python: "Python",
+  launch: "launch calls",
+  other_api: "other calls",
+  no_event: "unnamed host work",
+  unlinked: "launch not known",
+};
+export function causeWords(key: string): string {
+  return kCauseWords[key] ?? words(key);
+}
+
 // Names shown on one line: the middle goes, since kernels differ at both ends.
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;

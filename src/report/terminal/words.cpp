@@ -67,7 +67,7 @@ std::string_view host_label_words(HostLabel label) {
     case HostLabel::kLaunchLatency:
       return "launch latency";
     case HostLabel::kKernelGap:
-      return "between kernels";
+      return "kernel gap";
     case HostLabel::kUnlinked:
       return "launch not known";
   }

@@ -135,6 +135,17 @@ function ends(start: Float64Array, duration: Float64Array): Float64Array {
   return out;
 }
 
+// Rows of one table stand together by thread or stream: how many each has says where they begin.
+function inGroups(counts: Uint32Array, groupOf: Uint32Array, visit: (row: number, begin: number, end: number) => void) {
+  let begin = 0;
+  counts.forEach((rows, group) => {
+    const end = begin + rows;
+    groupOf.fill(group, begin, end);
+    visit(group, begin, end);
+    begin = end;
+  });
+}
+
 export class Model {
   readonly directory: Directory;
   readonly strings: string[];
@@ -305,15 +316,18 @@ export class Model {
     }));
   }
 
+  // What events of the host and of the GPU have in common.
+  private readPlaced(table: "host" | "gpu", start: Float64Array) {
+    const c = this.container;
+    const end = ends(start, c.float64(table, "duration_ns"));
+    return { count: start.length, start, end, kind: c.uint8(table, "kind"), name: c.uint32(table, "name") };
+  }
+
   private readHost(): Host {
     const c = this.container;
     const start = c.float64("host", "start_ns");
     const host: Host = {
-      count: start.length,
-      start,
-      end: ends(start, c.float64("host", "duration_ns")),
-      kind: c.uint8("host", "kind"),
-      name: c.uint32("host", "name"),
+      ...this.readPlaced("host", start),
       shapes: c.uint32("host", "shapes"),
       types: c.uint32("host", "types"),
       callStack: c.uint32("host", "call_stack"),
@@ -325,15 +339,10 @@ export class Model {
     const counts = c.uint32("threads", "host_count");
     const leftOut = c.uint32("threads", "left_out_count");
     const isMain = c.uint8("threads", "is_main");
-    let begin = 0;
-    for (let row = 0; row < counts.length; row++) {
-      const end = begin + counts[row];
-      host.thread.fill(row, begin, end);
-      const named = this.text(name[row]);
-      const label = named || `thread ${this.text(key[row])}`;
+    inGroups(counts, host.thread, (row, begin, end) => {
+      const label = this.text(name[row]) || `thread ${this.text(key[row])}`;
       this.threads.push({ row, label, isMain: isMain[row] === 1, begin, end, leftOut: leftOut[row] });
-      begin = end;
-    }
+    });
     return host;
   }
 
@@ -341,11 +350,7 @@ export class Model {
     const c = this.container;
     const start = c.float64("gpu", "start_ns");
     const gpu: Gpu = {
-      count: start.length,
-      start,
-      end: ends(start, c.float64("gpu", "duration_ns")),
-      kind: c.uint8("gpu", "kind"),
-      name: c.uint32("gpu", "name"),
+      ...this.readPlaced("gpu", start),
       launch: c.uint32("gpu", "launch"),
       operator: c.uint32("gpu", "operator"),
       operatorName: c.uint32("gpu", "operator_name"),
@@ -358,14 +363,10 @@ export class Model {
     const key = c.uint32("streams", "key");
     const counts = c.uint32("streams", "gpu_count");
     const leftOut = c.uint32("streams", "left_out_count");
-    let begin = 0;
-    for (let row = 0; row < counts.length; row++) {
-      const end = begin + counts[row];
-      gpu.stream.fill(row, begin, end);
+    inGroups(counts, gpu.stream, (row, begin, end) => {
       const label = `stream ${this.text(key[row])}`;
       this.streams.push({ row, device: device[row], label, begin, end, leftOut: leftOut[row] });
-      begin = end;
-    }
+    });
     return gpu;
   }
 

@@ -194,3 +194,16 @@ export function reportLabel(report: Report): string {
   if (report.label) return report.label;
   return fileName(report.source.path);
 }
+
+// The range beside the median step, as the terminal shows it: all of a few steps, the 10th to 90th percentile of ten or
+// more; one step has none.
+export function stepSpread(
+  steps: Report["steps"],
+  lengths: number[],
+): { low: number; high: number; isAll: boolean } | null {
+  const kFewSteps = 10;
+  if (steps.count >= kFewSteps && steps.p10_ns !== null && steps.p90_ns !== null)
+    return { low: steps.p10_ns, high: steps.p90_ns, isAll: false };
+  if (lengths.length < 2) return null;
+  return { low: Math.min(...lengths), high: Math.max(...lengths), isAll: true };
+}

@@ -2,7 +2,7 @@
 // skipped by a search, so a frame costs the pixels of the screen and not the events of the recording.
 import { causeColour, hatch, hostColour, kindColour, type Paint, paint, type Theme, textOn } from "../colours";
 import type { Model } from "../data/model";
-import { bytes, count, shorten, words } from "../format";
+import { bytes, causeWords, count, shorten } from "../format";
 import { gallop, lowerBound } from "./lanes";
 import type { View } from "./scale";
 import type { Lane } from "./tracks";
@@ -41,7 +41,7 @@ export class LaneDrawer {
       case "host":
         return { fill: solid, solid, text: model.text(model.host.name[row]) };
       case "gap":
-        return { fill: this.fill(lane, row), solid: this.paint.idleBase, text: words(this.cause(row)) };
+        return { fill: this.fill(lane, row), solid: this.paint.idleBase, text: causeWords(this.cause(row)) };
       case "wait":
         return { fill: solid, solid, text: `${model.directory.wait_kinds[model.waits.kind[row]]} wait` };
       case "gpu-span":

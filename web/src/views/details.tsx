@@ -1,7 +1,7 @@
 // What is known of one event: operator, shapes, stack, launch and its latency, and the ways to its relatives.
 import type { ComponentChildren } from "preact";
 import { kAsyncSpan, kFrame, kHostKindNames, kOperator, type Model } from "../data/model";
-import { bytes, count, duration, shorten, words } from "../format";
+import { bytes, causeWords, count, duration, shorten, words } from "../format";
 import type { Selection } from "../timeline/controller";
 
 interface Props {
@@ -236,7 +236,7 @@ function GapDetails({ model, row, onChoose }: { model: Model; row: number; onCho
         <ul>
           {parts.map((p) => (
             <li>
-              {words(model.directory.causes[gaps.partCause[p]])} {duration(gaps.partLength[p])}
+              {causeWords(model.directory.causes[gaps.partCause[p]])} {duration(gaps.partLength[p])}
             </li>
           ))}
         </ul>
@@ -313,7 +313,7 @@ function StepDetails({ model, row }: { model: Model; row: number }) {
               .sort((a, b) => b.ns - a.ns)
               .map((c) => (
                 <li>
-                  {words(c.cause)} {duration(c.ns)}
+                  {causeWords(c.cause)} {duration(c.ns)}
                 </li>
               ))}
           </ul>

@@ -17,7 +17,7 @@ import {
   type WorkRow,
 } from "../data/difference";
 import { fileName } from "../data/report";
-import { bytes, count, duration, durationRange, percent, words } from "../format";
+import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
 import { DataTable, type TableColumn } from "./tables";
 
 export function signed(ns: number): string {
@@ -241,7 +241,7 @@ function Bars({ rank, theme }: { rank: RankDifference; theme: Theme }) {
 }
 
 function label(piece: { key: string; kind: "busy" | "idle" }): string {
-  return piece.kind === "idle" ? `idle: ${words(piece.key)}` : words(piece.key);
+  return piece.kind === "idle" ? `idle: ${causeWords(piece.key)}` : words(piece.key);
 }
 
 function judged(part: Part): string {

@@ -7,6 +7,7 @@ import { bytes, count, duration, percent, shorten } from "../format";
 import { layoutBands } from "../memory/bands";
 import { type ColourBy, colouring } from "../memory/colouring";
 import type { MemoryDevice, MemoryModel } from "../memory/model";
+import { Advice } from "./advice";
 import { BandCanvas } from "./band_canvas";
 import { Segments } from "./segments";
 
@@ -200,16 +201,7 @@ function Findings({ document, onMoment }: { document: MemoryDocument; onMoment(e
                     </li>
                   ))}
                 </ul>
-                {finding.advice.length > 0 && (
-                  <div>
-                    <h4>Try</h4>
-                    <ul>
-                      {finding.advice.map((advice) => (
-                        <li>{advice}</li>
-                      ))}
-                    </ul>
-                  </div>
-                )}
+                <Advice lines={finding.advice} />
               </div>
             </article>
           </li>

@@ -1,6 +1,7 @@
 // The first view: can it be believed, how long, where it goes, what is wrong, what to do.
 import { useEffect, useState } from "preact/hooks";
 import { causeColour, kindColour, type Theme } from "../colours";
+import type { Model } from "../data/model";
 import { type Recordings, useModel } from "../data/recordings";
 import {
   type Device,
@@ -10,8 +11,10 @@ import {
   type Range,
   type Report,
   reportLabel,
+  stepSpread,
 } from "../data/report";
-import { bytes, count, duration, durationRange, percent, words } from "../format";
+import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
+import { Advice } from "./advice";
 import { StepChart } from "./steps";
 
 interface Props {
@@ -43,7 +46,7 @@ export function Overview({ page, report, index, recordings, theme, onEvidence, o
           <p class="warning">{report.headline_withheld}</p>
         )}
       </section>
-      <Figures report={report} />
+      <Figures report={report} lengths={loaded && "model" in loaded ? stepLengths(loaded.model) : []} />
       <section aria-labelledby="h-bar">
         <h2 id="h-bar">Where {isPerStep(report) ? "a step" : "the time"} goes</h2>
         <WhereBar report={report} theme={theme} />
@@ -132,18 +135,21 @@ function describe(report: Report): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-function Figures({ report }: { report: Report }) {
+function stepLengths(model: Model): number[] {
+  return model.steps.map((step) => step.end - step.start);
+}
+
+function Figures({ report, lengths }: { report: Report; lengths: number[] }) {
   const { steps, efficiency, launches } = report;
   const device = mainDevice(report);
   const busy = device?.gpu_busy_ns ?? null;
   const figures: [label: string, value: string, explanation: string][] = [];
   if (steps.median_ns !== null) {
-    const spread = steps.p10_ns !== null && steps.p90_ns !== null ? durationRange(steps.p10_ns, steps.p90_ns) : "";
-    figures.push([
-      "step",
-      duration(steps.median_ns),
-      `median of ${count(steps.count)} steps${spread && `; 10th to 90th percentile ${spread}`}`,
-    ]);
+    const spread = stepSpread(steps, lengths);
+    const range = spread
+      ? `; ${spread.isAll ? "all" : "10th to 90th percentile"} ${durationRange(spread.low, spread.high)}`
+      : "";
+    figures.push(["step", duration(steps.median_ns), `median of ${count(steps.count)} steps${range}`]);
   }
   if (steps.estimated_unprofiled_ns) {
     const { low, mid, high } = steps.estimated_unprofiled_ns;
@@ -218,7 +224,7 @@ export function segments(device: Device, theme: Theme): Segment[] {
     out.push({ key: "idle", label: "idle", ns: device.idle_ns, colour: "#8a8f98", idle: true });
   }
   for (const [cause, ns] of causes.sort((a, b) => b[1] - a[1])) {
-    out.push({ key: `idle-${cause}`, label: words(cause), ns, colour: causeColour(cause), idle: true });
+    out.push({ key: `idle-${cause}`, label: causeWords(cause), ns, colour: causeColour(cause), idle: true });
   }
   return out;
 }
@@ -316,16 +322,7 @@ function FindingCard({ finding, number, onShow }: { finding: Finding; number: nu
             ))}
           </ul>
         </div>
-        {finding.advice.length > 0 && (
-          <div>
-            <h4>Try</h4>
-            <ul>
-              {finding.advice.map((advice) => (
-                <li>{advice}</li>
-              ))}
-            </ul>
-          </div>
-        )}
+        <Advice lines={finding.advice} />
       </div>
       {first && (
         <button type="button" class="show" onClick={() => onShow(first)}>

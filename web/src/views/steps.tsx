@@ -2,7 +2,7 @@
 import { causeColour, type Theme } from "../colours";
 import type { Model, Step } from "../data/model";
 import type { Range, Report } from "../data/report";
-import { duration, words } from "../format";
+import { causeWords, duration } from "../format";
 
 interface Props {
   model: Model;
@@ -135,7 +135,7 @@ function stepTitle(model: Model, { step, from, to }: Bar): string {
     let best = 0;
     for (let i = 1; i < step.idleByCause.length; i++) if (step.idleByCause[i] > step.idleByCause[best]) best = i;
     if (step.idleByCause[best] > 0)
-      text += `, idle mostly ${words(model.directory.causes[best])} ${duration(step.idleByCause[best])}`;
+      text += `, idle mostly ${causeWords(model.directory.causes[best])} ${duration(step.idleByCause[best])}`;
   }
   return text;
 }

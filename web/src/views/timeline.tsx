@@ -6,7 +6,7 @@ import { type Recordings, useModel } from "../data/recordings";
 import type { Range, Report } from "../data/report";
 import { search } from "../data/search";
 import { rangeTotals } from "../data/totals";
-import { count, duration, percent, shorten, words } from "../format";
+import { causeWords, count, duration, percent, shorten, words } from "../format";
 import { type Hover, type Selection, TimelineController, type TimeRange } from "../timeline/controller";
 import { Details } from "./details";
 
@@ -257,7 +257,7 @@ function Totals({ model, range, theme }: { model: Model; range: TimeRange; theme
             {device.idleByCause.map(([cause, ns]) => (
               <li>
                 <i class="swatch idle" style={{ "--fill": causeColour(cause) }} />
-                idle, {words(cause)} <b>{duration(ns)}</b>
+                idle, {causeWords(cause)} <b>{duration(ns)}</b>
               </li>
             ))}
           </ul>
@@ -316,7 +316,7 @@ function Legend({ model, theme }: { model: Model; theme: Theme }) {
         {causes.map((cause) => (
           <li>
             <i class="swatch idle" style={{ "--fill": causeColour(model.directory.causes[cause]) }} />
-            {words(model.directory.causes[cause])}
+            {causeWords(model.directory.causes[cause])}
           </li>
         ))}
       </ul>
