@@ -22,6 +22,7 @@ struct Table {
 
 void bind_timing(nanobind::module_& m);         // Timer, Measurement, Compare, StepTimer
 void bind_efficiency(nanobind::module_& m);     // mfu, hfu, device peaks
+void bind_fleet(nanobind::module_& m);          // summaries of ranks, merged, reported
 void bind_device_memory(nanobind::module_& m);  // memory_allocated and its family
 void bind_memory(nanobind::module_& m);         // memory snapshots
 

@@ -22,13 +22,15 @@ PyObject* trace_error = nullptr;  // owned by the module for the life of the pro
 }
 
 [[noreturn]] void raise_trace_error(const Error& error) {
-  const nb::object message = to_python(error.to_string()), file = to_python(error.file);
+  const nb::object message = to_python(error.to_string()), file = to_python(error.file),
+                   reason = to_python(error.message);
   const nb::object made = nb::steal(PyObject_CallFunctionObjArgs(trace_error, message.ptr(), nullptr));
   if (!made.is_valid()) throw nb::python_error();
   const nb::object offset =
       error.byte_offset ? nb::steal(PyLong_FromUnsignedLongLong(*error.byte_offset)) : nb::borrow(Py_None);
   if (PyObject_SetAttrString(made.ptr(), "file", file.ptr()) != 0 ||
-      PyObject_SetAttrString(made.ptr(), "offset", offset.ptr()) != 0) {
+      PyObject_SetAttrString(made.ptr(), "offset", offset.ptr()) != 0 ||
+      PyObject_SetAttrString(made.ptr(), "reason", reason.ptr()) != 0) {
     throw nb::python_error();
   }
   raise_made(trace_error, made);
@@ -59,7 +61,7 @@ void raise(const Error& error) {
 void add_error_class(nb::module_& module) {
   trace_error = PyErr_NewExceptionWithDoc("stepscope.TraceError",
                                           "A file that holds nothing usable: `file` and `offset` (bytes into the "
-                                          "decompressed file, or None) say where.",
+                                          "decompressed file, or None) say where, `reason` what.",
                                           PyExc_ValueError, nullptr);
   if (trace_error == nullptr) throw nb::python_error();
   module.attr("TraceError") = nb::borrow(trace_error);

@@ -16,12 +16,11 @@
 #include "analyze/stacks.h"
 #include "export/chrome_trace.h"
 #include "export/text_sink.h"
-#include "import/importers.h"
 #include "python/bindings.h"
 #include "python/column_values.h"
 #include "python/errors.h"
-#include "python/reading.h"
 #include "python/recording.h"
+#include "python/trace_reading.h"
 #include "report/json.h"
 #include "report/memory_timeline.h"
 #include "report/ops_table.h"
@@ -34,22 +33,10 @@ namespace {
 
 std::vector<std::shared_ptr<Recording>> read(const nb::bytes& name, unsigned threads, const Progress& progress) {
   const std::string path(name.c_str(), name.size());
-  ReadOptions options;
-  options.threads = threads;
-  Attention attention(progress);
-  options.is_stopped = [&] { return attention.look(0, {}); };
-  options.progress = [&](std::uint64_t bytes_read, std::optional<std::uint64_t> bytes_total) {
-    (void)attention.look(bytes_read, bytes_total);
-  };
-  std::optional<Result<std::vector<Trace>>> traces;
-  {
-    const nb::gil_scoped_release others_run;
-    traces.emplace(read_traces(path, options));
-  }
-  if (attention.is_stopped()) throw nb::python_error();
-  if (!*traces) raise(traces->error());
   std::vector<std::shared_ptr<Recording>> recordings;
-  for (Trace& trace : **traces) recordings.push_back(std::make_shared<Recording>(std::move(trace)));
+  for (Trace& trace : read_or_raise(path, path, threads, progress)) {
+    recordings.push_back(std::make_shared<Recording>(std::move(trace)));
+  }
   return recordings;
 }
 
@@ -268,6 +255,7 @@ NB_MODULE(_core, m) {
   bind_recording(m);
   bind_timing(m);
   bind_efficiency(m);
+  bind_fleet(m);
   bind_device_memory(m);
   bind_memory(m);
   m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
