@@ -8,7 +8,7 @@ wanted=tools/python/requirements.txt
 made=$venv/requirements.txt # what the environment was made of, written last: an interrupted run is begun anew
 cmp -s "$wanted" "$made" && "$venv/bin/python" -c '' 2>/dev/null && exit 0
 mkdir -p build
-echo "setup: making $venv with $(grep -c '==' $wanted) Python packages (about 1 GB)"
+echo "setup: making $venv with $(grep -c '==' $wanted) Python packages (about 1.2 GB)"
 rm -rf "$venv"
 {
   python3 -m venv "$venv" &&
