@@ -204,6 +204,28 @@ TEST(SummaryFile, OtherFilesAreToldApart) {
   EXPECT_NE(damaged_message("").find("empty"), std::string::npos);
 }
 
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A file that version 1 wrote. What it holds never changes; a later version reads it all the same.
+TEST(SummaryFile, AnOldFileIsStillRead) {
+  const auto run = read_summary(read_file(std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/ddp.sss"), "ddp.sss");
+  ASSERT_TRUE(run.has_value()) << run.error().to_string();
+  ASSERT_EQ(run->ranks.size(), 2U);
+  const RankSummary& rank = run->ranks[1];
+  EXPECT_EQ(rank.rank, 1);
+  EXPECT_EQ(rank.world_size, 2);
+  EXPECT_EQ(rank.source, "ddp_rank1.pt.trace.json.gz");
+  ASSERT_EQ(rank.steps.size(), 3U);
+  EXPECT_EQ(rank.steps[0].number, 4);
+  EXPECT_EQ(rank.collectives.size(), 30U);
+  EXPECT_EQ(rank.groups.at(0).ranks, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_GT(rank.work.size(), 50U);
+  EXPECT_FALSE(rank.replay.points.empty());
+}
+
 TEST(SummaryFile, PayloadsOfNonsenseAreRefused) {
   SummaryMaker maker(5);
   std::mt19937 random(6);
