@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/reading.h"
+#include "cli/summarizing.h"
+#include "fleet/rank_of_name.h"
 #include "fleet/summarize.h"
+#include "fleet/summary_file.h"
 #include "rules/rules.h"
 
 namespace stepscope {
@@ -57,9 +62,51 @@ void add_file(const std::string& path, const GatherRequest& request, Gathered& g
   }
 }
 
+// Only what can be looked at again is asked: not standard input, no pipe.
+bool is_summary_file(const std::string& path) {
+  std::error_code ignored;
+  if (path == "-" || !std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string first(64, '\0');
+  file.read(first.data(), static_cast<std::streamsize>(first.size()));
+  first.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return is_summary(first);
+}
+
+// One rank of many files: those whose names say so are enough, where there are any.
+std::vector<std::string> files_of_rank(const std::vector<std::string>& files, std::int64_t rank) {
+  std::vector<std::string> named;
+  for (const std::string& file : files) {
+    if (rank_of_name(file) == rank) named.push_back(file);
+  }
+  return named.empty() ? files : named;
+}
+
+Gathered gather_summaries(const GatherRequest& request) {
+  SummarizeRequest wanted;
+  wanted.files = request.files;
+  wanted.trace = request.trace;
+  wanted.peak_flops_per_s = request.peak_flops_per_s;
+  wanted.jobs = request.jobs;
+  Summarized all = summarize_files(wanted);
+  Gathered gathered;
+  gathered.is_summarized = true;
+  gathered.wrong = std::move(all.wrong);
+  gathered.run = std::move(all.run);
+  return gathered;
+}
+
 }  // namespace
 
 Gathered gather(GatherRequest request) {
+  if (request.trace.rank && request.files.size() > 1) {
+    request.files = files_of_rank(request.files, *request.trace.rank);
+  }
+  const bool has_summary = std::any_of(request.files.begin(), request.files.end(), is_summary_file);
+  if (has_summary || (request.files.size() > kMostWholeReports && !request.trace.rank)) {
+    return gather_summaries(request);
+  }
+
   request.report.asked = {request.trace.steps_name, request.trace.window == "all", request.trace.device,
                           request.trace.rank};
   Gathered gathered;
@@ -79,8 +126,14 @@ RankReports join(Gathered gathered) {
   for (const UnusableFile& file : gathered.unusable) {
     gathered.run.unreadable.push_back({file.path, file.error.message});
   }
+  if (gathered.is_summarized) {
+    for (const UnreadableRank& file : gathered.run.unreadable) {
+      gathered.unusable.push_back({file.source, Error{ErrorCode::kDamaged, file.reason, file.source}});
+    }
+  }
   std::optional<FleetAnswer> fleet = judge_fleet(gathered.run);
-  if (!fleet->facts.is_one_run()) fleet.reset();
+  // Of summaries there is nothing else to show.
+  if (!gathered.is_summarized && !fleet->facts.is_one_run()) fleet.reset();
   RankReports ranks = join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(fleet));
   ranks.row_count = gathered.row_count;
   return ranks;

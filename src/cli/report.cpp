@@ -1,12 +1,17 @@
 // stepscope report: read each file, compute facts, find, build; then print one report or a row for each.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/file_lists.h"
 #include "cli/gathering.h"
 #include "cli/options.h"
+#include "cli/summarizing.h"
 #include "cli/units.h"
 #include "report/html/html_page.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "report/text.h"
 
 namespace stepscope {
 namespace {
@@ -16,7 +21,8 @@ constexpr const char* kExamples =
     "  stepscope report trace.pt.trace.json.gz\n"
     "  stepscope report trace.json --finding 1     proof of the first finding\n"
     "  stepscope report trace.json --top 30        longer tables\n"
-    "  stepscope report rank*.json.gz              one row a file, worst first\n"
+    "  stepscope report traces/                    all ranks of a run together\n"
+    "  stepscope report run.sss --top 20           their summaries; 20 rows\n"
     "  stepscope report trace.json --steps train   the span `train` is one step\n"
     "  stepscope report trace.json --json | jq .verdict\n"
     "  zcat trace.json.gz | stepscope report -\n\n"
@@ -32,10 +38,14 @@ struct Request {
   std::optional<double> peak_flops_per_s;
   std::optional<std::size_t> finding;  // from 1
   std::string html;                    // a page to be written; empty: none
+  unsigned jobs = 0;
+  std::string engine;
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "traces (.json, .json.gz); - is standard input")->required()->type_name("");
+  app.add_option("FILE", request.files, "traces or summaries (.sss), DIR, 'GLOB', @LIST; - is standard input")
+      ->required()
+      ->type_name("");
   app.add_flag("--json", request.json, "a versioned document (docs/formats/report.md)");
   add_trace_options(app, request.trace);
   app.add_option("--top", request.top, "rows of each table (5; 0: no tables)")
@@ -48,6 +58,8 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("N")
       ->check(whole_number(1, 1000));
   app.add_option("--html", request.html, "write a page too, as `stepscope view` does; -: only it")->type_name("FILE");
+  add_jobs_option(app, request.jobs);
+  app.add_option("--engine", request.engine, "ray: on a cluster; needs the Python package")->type_name("NAME");
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -108,7 +120,19 @@ std::string check_html(const Request& request) {
   return "--html " + request.html + " is a file that is read; name another";
 }
 
+// What this program cannot do, and who can; empty: nothing of that was asked.
+std::string ask_for_python(const Request& request) {
+  const auto is_url = [](const std::string& file) { return file.find("://") != std::string::npos; };
+  const auto url = std::find_if(request.files.begin(), request.files.end(), is_url);
+  if (url == request.files.end() && request.engine.empty()) return "";
+  const std::string what = url != request.files.end() ? *url : "--engine " + request.engine;
+  return clean_text(what) +
+         ": the Python package reads what lies elsewhere, as this program reads what lies here; type: pip install "
+         "'stepscope[ray]'";
+}
+
 std::string check_finding(const Gathered& gathered, const Request& request) {
+  if (request.finding && gathered.is_summarized) return "--finding needs the trace of one rank: give that file";
   if (!request.finding || gathered.reports.empty()) return "";
   if (gathered.reports.size() > 1) return "--finding needs one recording: give one file, or --rank N";
   const std::size_t count = gathered.reports.front().findings.size();
@@ -124,12 +148,21 @@ int run_report(const Arguments& arguments, Console& console) {
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  if (const std::string wrong = check_html(request); !wrong.empty()) {
+  std::string wrong = ask_for_python(request);
+  if (wrong.empty()) {
+    FileList list = expand_files(request.files, FileKind::kTraces);
+    for (const std::string& remark : list.remarks) console.remark(remark);
+    request.files = std::move(list.files);
+    wrong = list.wrong.empty() ? check_html(request) : list.wrong;
+  }
+  if (!wrong.empty()) {
     console.complain(wrong);
     return kExitUsage;
   }
   const Style style = Console::style(request.style.colour, request.style.width);
-  Gathered gathered = gather({request.files, request.trace, request.peak_flops_per_s, report_options(request, style)});
+  Gathered gathered = gather(
+      {request.files, request.trace, request.peak_flops_per_s, report_options(request, style), nullptr, request.jobs});
+  gathered.row_count = request.top.value_or(0);
   if (gathered.wrong.empty()) gathered.wrong = check_finding(gathered, request);
   if (!gathered.wrong.empty()) {
     console.complain(gathered.wrong);

@@ -137,8 +137,10 @@ RankReports join_reports(std::vector<Report> reports, std::vector<UnusableFile> 
     ranks.verdict = joint_verdict(ranks, labels);
     return ranks;
   }
-  ranks.is_one_run = true;
-  if (ranks.reports.empty()) ranks.status = ranks.unusable.empty() ? ReportStatus::kComplete : ReportStatus::kPartial;
+  ranks.is_one_run = fleet->facts.is_one_run();
+  const bool has_ranks = !fleet->facts.ranks.empty();
+  if (ranks.reports.empty() && has_ranks) ranks.status = ReportStatus::kComplete;
+  if (!fleet->facts.unreadable.empty() && has_ranks) ranks.status = ReportStatus::kPartial;
   if (lost_any_rank(fleet->facts) && ranks.status == ReportStatus::kComplete) ranks.status = ReportStatus::kPartial;
   ranks.findings = share_fleet_findings(*fleet, ranks.reports);
   ranks.verdict = clean_text(fleet->verdict);
