@@ -43,7 +43,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "traces or summaries (.sss), DIR, 'GLOB', @LIST; - is standard input")
+  app.add_option("FILE", request.files, "traces, .sss, DIR, 'GLOB', @LIST; -: standard input")
       ->required()
       ->type_name("");
   app.add_flag("--json", request.json, "a versioned document (docs/formats/report.md)");
@@ -152,8 +152,12 @@ int run_report(const Arguments& arguments, Console& console) {
   if (wrong.empty()) {
     FileList list = expand_files(request.files, FileKind::kTraces);
     for (const std::string& remark : list.remarks) console.remark(remark);
+    if (!list.wrong.empty()) {  // as a file that is not there
+      console.complain(Error{ErrorCode::kNotFound, list.wrong, ""});
+      return kExitUnusable;
+    }
     request.files = std::move(list.files);
-    wrong = list.wrong.empty() ? check_html(request) : list.wrong;
+    wrong = check_html(request);
   }
   if (!wrong.empty()) {
     console.complain(wrong);

@@ -110,12 +110,14 @@ void add_facts(const FleetFacts& facts, Page& page) {
                spread_words(*facts.step_ns, format) + " on the typical rank" + (busy.empty() ? "" : "; " + busy), page);
   if (facts.exposed_communication_ns && facts.exposed_communication_ns->max > 0) {
     const FleetSpread& exposed = *facts.exposed_communication_ns;
-    std::string text =
-        fmt::format("exposed {}{} on the typical rank, {} at most ({})", show_duration(exposed.median),
-                    share_words(facts, exposed.median), show_duration(exposed.max), label_of(facts, exposed.max_rank));
-    if (facts.wait_ns && facts.wait_ns->max > 0) {
-      text += fmt::format("; of it {} waiting for other ranks", show_duration(facts.wait_ns->max));
-    }
+    const auto waiting = [](std::optional<DurationNs> wait) {
+      return wait && *wait > 0 ? fmt::format(", of it {} waiting for others", show_duration(*wait)) : std::string();
+    };
+    std::string text = fmt::format("exposed {}{} on the typical rank", show_duration(exposed.median),
+                                   share_words(facts, exposed.median));
+    if (facts.wait_ns) text += waiting(facts.wait_ns->median);
+    text += fmt::format("; {} at most ({})", show_duration(exposed.max), label_of(facts, exposed.max_rank));
+    if (facts.wait_ns && facts.wait_ns->median == 0) text += waiting(facts.ranks[exposed.max_rank].wait_ns);
     add_labelled("comm.", text, page);
   }
 }
@@ -222,7 +224,7 @@ void add_cells(const FleetFacts& facts, const ShownRow& shown, std::size_t label
   }
   std::string last = shown.remark.empty() ? last_cell(rank) : fmt::format("({})", shown.remark);
   if (is_late && rank.late_ns) {
-    const bool is_effect = rank.first_finding.empty() || rank.first_finding == "exposed-communication";
+    const bool is_effect = !rank.first_finding_saving_ns || rank.first_finding == "exposed-communication";
     last = fmt::format("late {}{}", show_duration(*rank.late_ns), is_effect ? "" : ": " + last);
   }
   const std::size_t room = page.style().width - std::min(page.style().width, line.width() + 3);
@@ -373,14 +375,15 @@ void add_replay(const FleetFacts& facts, const FleetReplay& replay, Page& page) 
   if (replay.refused || replay.what_ifs.empty()) return;
   page.blank();
   page.add(page.line().add("If, without the profiler", Ink::kBold).add("   the step would be about", Ink::kDim));
+  const bool is_narrow = page.style().width < 80;
   for (const FleetWhatIf& what_if : replay.what_ifs) {
     if (what_if.refused) continue;
     const Estimate& step = what_if.step_unprofiled;
     const auto format = DurationFormat::pick(step.mid_ns, step.high_ns - step.low_ns);
     Line line = page.line();
     line.pad_to(kLabelColumn)
-        .add(shorten_end(what_if_words(facts, what_if), 34))
-        .add_right(47, format.text(step.mid_ns));
+        .add(shorten_end(what_if_words(facts, what_if), is_narrow ? 26 : 34))
+        .add_right(is_narrow ? 39 : 47, format.text(step.mid_ns));
     page.add(line.add(fmt::format("  ({} to {})", format.number(step.low_ns), format.number(step.high_ns)), Ink::kDim));
   }
 }

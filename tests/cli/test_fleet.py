@@ -1,0 +1,93 @@
+"""Reports over ranks of one run: folders, lists and summaries as arguments, what is missing or double, what is refused.
+
+What is found is tested in src/fleet and tests/recorded; here the program's manners.
+"""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from program import COMPLETE, DATA, PARTIAL, USAGE, columns, run
+
+PAIR = [DATA / "h200" / f"straggler_rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
+
+
+class Fleet(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for path in PAIR:
+            shutil.copy(path, self.folder)
+
+    def report(self, *arguments):
+        return run("report", *map(str, arguments), cwd=self.folder)
+
+    def summary(self):
+        self.assertEqual(run("summarize", "straggler_rank0.pt.trace.json.gz", "straggler_rank1.pt.trace.json.gz", "-o", "run.sss",
+                             cwd=self.folder).status, COMPLETE)
+        return self.folder / "run.sss"
+
+    def test_folder_pattern_and_list_are_the_same_run(self):
+        (self.folder / "list").write_text("straggler_rank0.pt.trace.json.gz\nstraggler_rank1.pt.trace.json.gz\n")
+        verdicts = {self.report(what, "--json").json()["verdict"] for what in (".", "straggler*.gz", "@list")}
+        self.assertEqual(len(verdicts), 1)
+        self.assertIn("Rank 1 comes", verdicts.pop())
+
+    def test_a_summary_gives_the_facts_of_its_traces(self):
+        summary = self.summary()
+        traces = self.report(".", "--json").json()
+        for path in PAIR:
+            (self.folder / path.name).unlink()
+        done = self.report(summary.name, "--json")
+        self.assertEqual(done.status, COMPLETE, done.err)
+        short = done.json()
+        self.assertEqual(short["verdict"], traces["verdict"])
+        self.assertTrue(short["is_one_run"])
+        self.assertEqual(short["ranks"], [])
+        self.assertEqual([f["id"] for f in short["findings"]], [f["id"] for f in traces["findings"]])
+        for key in ("stragglers", "steps", "over_ranks", "bandwidths", "clocks", "replay"):
+            self.assertEqual(short["fleet"][key], traces["fleet"][key], key)
+        self.assertEqual(len(short["fleet"]["ranks"]), 2)
+
+    def test_one_rank_of_a_summary(self):
+        done = self.report(self.summary().name, "--rank", "1", "--json")
+        self.assertEqual([r["label"] for r in done.json()["fleet"]["ranks"]], ["rank 1"])
+        self.assertEqual(self.report("run.sss", "--rank", "7").status, USAGE)
+        self.assertEqual(self.report("run.sss", "--finding", "1").status, USAGE)
+
+    def test_one_rank_of_a_folder_is_its_whole_report(self):
+        self.assertEqual(self.report(".", "--rank", "1", "--json").json()["found"]["rank"], 1)
+
+    def test_a_missing_rank_and_a_double_one_are_named(self):
+        shutil.copy(PAIR[1], self.folder / "again_rank1.pt.trace.json.gz")
+        done = self.report(".", "--json").json()
+        self.assertEqual([d["rank"] for d in done["fleet"]["doubles"]], [1])
+        self.assertIn("incomplete-run", [f["id"] for f in done["findings"]])
+        self.assertEqual(done["fleet"]["stragglers"], ["rank 1"])
+
+    def test_a_file_that_cannot_be_read_leaves_the_others(self):
+        (self.folder / "rank2.json").write_text("{")
+        done = self.report(*(path.name for path in PAIR), "rank2.json", "--json")
+        self.assertEqual(done.status, PARTIAL)
+        self.assertEqual(done.json()["fleet"]["stragglers"], ["rank 1"])
+        self.assertEqual(len(done.json()["fleet"]["unreadable"]), 1)
+
+    def test_what_lies_elsewhere_names_the_package(self):
+        for arguments in (["s3://bucket/run"], [".", "--engine", "ray"]):
+            done = self.report(*arguments)
+            self.assertEqual(done.status, USAGE)
+            self.assertIn("pip install 'stepscope[ray]'", done.err)
+
+    def test_the_first_screen_holds_the_answer(self):
+        for width in (60, 80, 160):
+            text = self.report(".", "--width", str(width)).out
+            for line in text.splitlines():
+                self.assertLessEqual(columns(line), width, line)
+        first = " ".join(self.report(".", "--width", "80").out.splitlines()[:24])
+        for words in ("2 of 2 ranks", "Rank 1 comes", "Python +", "rank 0", "fault"):
+            self.assertIn(words, first)
+
+
+if __name__ == "__main__":
+    unittest.main()
