@@ -21,15 +21,13 @@ def path() -> Path:
 
 
 def is_for_python(arguments: Sequence[str]) -> bool:
-    """Is this a command over many ranks that names a URL or an engine?"""
+    """Is this a command over many ranks that names a URL or an engine? As src/cli/hand_over.cpp decides."""
     if not arguments or arguments[0] not in _FLEET_COMMANDS:
         return False
     for argument in arguments[1:]:
-        if argument == "--":
-            continue
         if argument == "--engine" or argument.startswith("--engine="):
             return True
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", argument):
+        if re.match(r"[A-Za-z0-9+.-]+://", argument):
             return True
     return False
 
@@ -38,6 +36,7 @@ def main() -> None:
     if is_for_python(sys.argv[1:]):
         from .fleet._command import main as run
 
+        os.environ.setdefault("STEPSCOPE_HANDED_OVER", "1")  # the program must not hand anything back
         sys.exit(run(sys.argv[1:]))
     program = str(path())
     try:

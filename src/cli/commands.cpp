@@ -7,6 +7,7 @@
 #include <array>
 #include <exception>
 
+#include "cli/hand_over.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -78,7 +79,9 @@ int dispatch(const Arguments& arguments, Console& console) {
   }
   const auto at = std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& c) { return c.name == first; });
   if (at == kCommands.end()) return complain_unknown(first, console);
-  return at->run(Arguments(arguments.begin() + 1, arguments.end()), console);
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  if (const auto ended = hand_over_to_python(first, rest, console)) return *ended;
+  return at->run(rest, console);
 }
 
 // Whoever reads the output with a program gets a document however the command ended, unless stdout itself is broken.

@@ -441,6 +441,52 @@ class Progress(Folder):
             fleet.report(self.ranks(2), progress=progress)
 
 
+class Program(Folder):
+    """The compiled program, called by itself."""
+
+    def program(self, *arguments, **environment):
+        from stepscope import _program
+
+        return subprocess.run(
+            [str(_program.path()), *map(str, arguments)], capture_output=True, text=True, env={**os.environ, **environment}
+        )
+
+    def test_it_hands_over_what_the_package_can_do(self):
+        # No link: the interpreter would not find its environment.
+        (self.folder / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        (self.folder / "python3").chmod(0o755)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        done = self.program("report", "--engine", "local", *support.RANKS, "--width=100", PATH=path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, fleet.report(support.RANKS, progress=False).text(width=100))
+        done = self.program("report", "s3x://bucket/run", PATH=path)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("stepscope: s3x://bucket/run: ", done.stderr)
+
+    def test_without_the_package_it_names_the_line_to_type(self):
+        (self.folder / "python3").write_text("#!/bin/sh\nexit 1\n")
+        (self.folder / "python3").chmod(0o755)
+        for arguments, extra in (
+            (["report", "s3://me:hunter22@bucket/run?sig=hunter22"], "'stepscope[s3]'"),
+            (["summarize", "gs://bucket/x.json", "-o", "x.sss"], "'stepscope[gcs]'"),
+            (["report", support.RANKS[0], "--engine=ray"], "'stepscope[ray]'"),
+        ):
+            done = self.program(*arguments, PATH=str(self.folder))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"pip install {extra}", done.stderr)
+            self.assertNotIn("hunter22", done.stderr)
+        # Nor does it look for one where it is not needed.
+        done = self.program("report", support.RANKS[0], "--top", "0", PATH=str(self.folder))
+        self.assertEqual(done.returncode, 0)
+        done = self.program("report", "--engine", "ray", "--help", PATH=str(self.folder))
+        self.assertEqual(done.returncode, 0)
+
+    def test_nothing_is_handed_to_and_fro(self):
+        done = self.program("report", "s3://bucket/run", STEPSCOPE_HANDED_OVER="1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("pip install", done.stderr)
+
+
 class Report(Folder):
     @classmethod
     def setUpClass(cls):
