@@ -72,9 +72,11 @@ def do_stream(path):
     return meter.read()
 
 
-def do_summaries(paths, out):
+def do_summaries(folder, count, out):
     from stepscope import fleet
 
+    # rank2 before rank10
+    paths = sorted(map(str, pathlib.Path(folder).glob("rank*")), key=lambda path: (len(path), path))[:count]
     meter = Meter()
     parts = [fleet.summarize(path, threads=1).summary for path in paths]
     told = meter.read()
@@ -121,11 +123,10 @@ def main():
               f"| {told[0]['summary_bytes'] / 1e3:.1f} | {streamed:.2f} |", flush=True)
     if not asked.ranks:
         return
-    paths = sorted(map(str, pathlib.Path(asked.ranks).glob("rank*")), key=lambda path: (len(path), path))
     counts = [int(count) for count in asked.counts.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "parts")
-        told = here("summaries", paths[: max(counts)], kept)
+        told = here("summaries", asked.ranks, max(counts), kept)
         sizes = told["sizes"]
         print(f"\n{len(sizes)} ranks summarized: {told['cpu_s'] / len(sizes) * 1e3:.1f} ms of CPU each; a summary has "
               f"{statistics.median(sizes):,.0f} bytes (median), {max(sizes):,} at most\n")
