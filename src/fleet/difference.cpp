@@ -141,6 +141,15 @@ std::string list_ranks(const std::vector<std::int64_t>& ranks) {
   return text;
 }
 
+void add_withheld(const RankPair& pair, RunDifference& out) {
+  for (const auto& [side, runs] : {std::pair("A", &pair.before), std::pair("B", &pair.after)}) {
+    for (const RankSummary* run : *runs) {
+      if (!run->headline_withheld || out.withheld) continue;
+      out.withheld = std::string(side) + " (" + run->source + "): " + *run->headline_withheld;
+    }
+  }
+}
+
 void add_doubts(const std::vector<RankPair>& pairs, RunDifference& out) {
   const RankPair& typical = pairs[out.typical];
   out.doubts = find_doubts(typical.before, typical.after);
@@ -197,6 +206,7 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
   choose_ranks(out);
   out.typical_rank = take_apart(pairs[out.typical], options.compare);
   out.largest_rank = out.largest == out.typical ? out.typical_rank : take_apart(pairs[out.largest], options.compare);
+  for (const std::size_t chosen : {out.typical, out.largest}) add_withheld(pairs[chosen], out);
   add_doubts(pairs, out);
   return out;
 }

@@ -142,7 +142,9 @@ struct RunDifference {
   std::vector<UnreadableRank> unreadable;             // of both sides
   // Sentences about what makes the comparison doubtful: another GPU, another version, other work, ...
   std::vector<std::string> doubts;
-  bool is_partial = false;  // something was lost, or a rank is missing
+  // Why no verdict can be given, whatever typical_rank.step says: a side's own headline is withheld. Parts are kept.
+  std::optional<std::string> withheld;
+  bool is_partial = false;  // something was lost or withheld, or a rank is missing
   [[nodiscard]] const RankDifference& explaining() const { return largest_rank; }
 };
 

@@ -17,7 +17,7 @@ constexpr std::size_t kChangeEdge = 10, kBeforeEdge = 20, kAfterEdge = 30, kName
 
 void add_title(std::string_view title, Page& page) {
   page.blank();
-  page.add(page.line().add(title, Ink::kBold));
+  page.add(page.line().add(shorten_end(title, page.style().width), Ink::kBold));
 }
 
 std::string ms(DurationNs ns, int decimals) { return fmt::format("{:.{}f}", static_cast<double>(ns) / 1e6, decimals); }
@@ -28,7 +28,7 @@ void add_change_head(std::string_view last, Page& page) {
                .add_right(kBeforeEdge, "A, ms", Ink::kDim)
                .add_right(kAfterEdge, "B, ms", Ink::kDim)
                .pad_to(kNameColumn)
-               .add(last, Ink::kDim));
+               .add(shorten_end(last, page.style().width - kNameColumn), Ink::kDim));
 }
 
 void add_change(const PartChange& change, int decimals, std::string_view name, Page& page) {

@@ -161,7 +161,8 @@ std::string finding_line(const FindingDifference& finding) {
 void add_diff_head(const DiffReport& report, const DiffPlan& plan, Page& page) {
   const RunDifference& difference = report.difference;
   const RankDifference& rank = difference.typical_rank;
-  const Ink ink = rank.step.verdict == CompareVerdict::kSlower   ? Ink::kRed
+  const Ink ink = difference.withheld                            ? Ink::kBold
+                  : rank.step.verdict == CompareVerdict::kSlower ? Ink::kRed
                   : rank.step.verdict == CompareVerdict::kFaster ? Ink::kGreen
                                                                  : Ink::kBold;
   page.paragraph(diff_answer(difference), 0, ink);
@@ -251,8 +252,8 @@ void add_diff_commands(const DiffReport& report, Page& page) {
   const std::string& program = page.style().program;
   const bool is_pair = report.before_files.size() == 1 && report.after_files.size() == 1;
   const auto fits = [&](const std::string& text) { return display_width(text) + 2 <= page.style().width; };
-  std::string sides = is_pair ? fmt::format("{} {}", shell_quoted(report.before_files.front()),
-                                            shell_quoted(report.after_files.front()))
+  std::string sides = is_pair ? fmt::format("{} {}", shell_quoted(clean_text(report.before_files.front())),
+                                            shell_quoted(clean_text(report.after_files.front())))
                               : std::string("A... --vs B...");
   std::string command = fmt::format("$ {} diff {} --top 30   # every row", program, sides);
   if (!fits(command)) {
@@ -264,8 +265,9 @@ void add_diff_commands(const DiffReport& report, Page& page) {
   for (const FindingDifference& finding : report.difference.explaining().findings) {
     if (finding.change != FindingChange::kAppeared || !finding.after->saving) continue;
     const std::string& source = report.difference.explaining().after.sources.front();
-    std::string proof = fmt::format("$ {} report {}   # {}", program, shell_quoted(clean_text(source)), finding.id);
-    if (!fits(proof)) proof = fmt::format("$ {} report B   # {}", program, finding.id);
+    const std::string id = clean_text(finding.id);
+    std::string proof = fmt::format("$ {} report {}   # {}", program, shell_quoted(clean_text(source)), id);
+    if (!fits(proof)) proof = fmt::format("$ {} report B   # {}", program, id);
     page.add(page.line().pad_to(2).add(shorten_end(proof, page.style().width - 2)));
     break;
   }

@@ -75,8 +75,10 @@ std::string busy_words(const RankDifference& rank) {
   if (!rank.gpu_busy.is_told || rank.gpu_busy.before_ns <= 0) return "";
   const double ratio = static_cast<double>(rank.gpu_busy.after_ns) / static_cast<double>(rank.gpu_busy.before_ns) - 1;
   const auto format = DurationFormat::pick(rank.gpu_busy.after_ns, std::abs(rank.gpu_busy.difference_ns()));
-  return fmt::format(" But the GPU works {} % {} in every step: {} instead of {}.",
-                     percent_number(ratio, std::abs(ratio)), ratio > 0 ? "longer" : "less",
+  const std::string change = ratio + 1 >= kManyTimes ? times_words(ratio + 1) + " times as long"
+                                                     : fmt::format("{} % {}", percent_number(ratio, std::abs(ratio)),
+                                                                   ratio > 0 ? "longer" : "less");
+  return fmt::format(" But the GPU works {} in every step: {} instead of {}.", change,
                      format.text(rank.gpu_busy.after_ns), format.text(rank.gpu_busy.before_ns));
 }
 
@@ -117,7 +119,12 @@ std::string_view compare_unit_name(CompareUnit unit) {
   return "";
 }
 
+std::string_view diff_verdict_name(const RunDifference& difference) {
+  return difference.withheld ? "withheld" : compare_verdict_name(difference.typical_rank.step.verdict);
+}
+
 std::string diff_answer(const RunDifference& difference) {
+  if (difference.withheld) return "No verdict can be given. " + clean_text(*difference.withheld);
   const RankDifference& rank = difference.typical_rank;
   switch (rank.step.verdict) {
     case CompareVerdict::kSlower:
@@ -127,7 +134,7 @@ std::string diff_answer(const RunDifference& difference) {
     case CompareVerdict::kNoDifference:
       return no_difference_words(rank) + busy_words(rank);
     case CompareVerdict::kTooFew:
-      return fmt::format("Too few steps to tell: a step takes {}; {}.", step_words(rank), rank.step.reason) +
+      return fmt::format("Too few steps to tell: a step takes {} ({}).", step_words(rank), rank.step.reason) +
              busy_words(rank);
   }
   return "";

@@ -8,8 +8,9 @@
 
 namespace stepscope {
 
-[[nodiscard]] std::string_view compare_verdict_name(CompareVerdict verdict);  // "slower", "no_difference", ...
-[[nodiscard]] std::string_view compare_unit_name(CompareUnit unit);           // "steps", "runs", "pairs"
+[[nodiscard]] std::string_view compare_verdict_name(CompareVerdict verdict);        // "slower", "no_difference", ...
+[[nodiscard]] std::string_view diff_verdict_name(const RunDifference& difference);  // the same, or "withheld"
+[[nodiscard]] std::string_view compare_unit_name(CompareUnit unit);                 // "steps", "runs", "pairs"
 
 // "B is 3.1 % slower: a step takes 44.9 ms instead of 43.5 (2.8 to 3.4 %)." The answer, one or two sentences.
 [[nodiscard]] std::string diff_answer(const RunDifference& difference);

@@ -289,6 +289,12 @@ class Usage(unittest.TestCase):
             self.assertEqual(one["typical_rank"]["step"], other["typical_rank"]["step"])
             self.assertEqual(one["typical_rank"]["busy_by_class"], other["typical_rank"]["busy_by_class"])
 
+    def test_what_carries_no_headline_carries_no_verdict(self):
+        done = run("diff", "cases/A21b_events_only_in_two_steps.json", "cases/A00_good.json", "--json")
+        self.assertEqual(done.status, PARTIAL)
+        self.assertEqual(done.json()["verdict"], "withheld")
+        self.assertIn("30 of 32 launches have no kernel", done.json()["answer"])
+
     def test_snapshots_are_compared_by_what_they_hold(self):
         done = run("diff", "memory/made/training.pickle", "memory/C01_basic_proto4.pickle")
         self.assertEqual(done.status, COMPLETE, done.err)
