@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include "cli/diff/sides.h"
+#include "cli/file_lists.h"
 #include "cli/gathering.h"
 #include "cli/options.h"
 #include "cli/reading.h"
+#include "cli/summarizing.h"
 #include "fleet/difference.h"
 #include "report/diff_report.h"
 #include "report/html/html_page.h"
@@ -15,7 +17,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope diff before.json.gz after.json.gz\n"
-    "  stepscope diff base/ new/                       the files of two folders\n"
+    "  stepscope diff base/ new.sss                    all ranks: a folder, a summary\n"
     "  stepscope diff run1.json.gz run2.json.gz --vs new1.json.gz new2.json.gz\n"
     "  stepscope diff before.pickle after.pickle       memory snapshots: by line\n"
     "  stepscope diff before.json.gz after.json.gz --json | jq .explaining_rank\n\n"
@@ -29,6 +31,7 @@ constexpr const char* kExamples =
 struct Request {
   std::vector<std::string> files, others;
   TraceOptions trace;
+  unsigned jobs = 0;
   std::optional<std::size_t> top;
   bool json = false;
   std::string html;
@@ -36,7 +39,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "A and B, files or folders; with --vs all before it is A")
+  app.add_option("FILE", request.files, "A and B: a file, folder, 'pattern' or @list; with --vs all before it is A")
       ->required()
       ->type_name("");
   app.add_option("--vs", request.others, "side B, where a side has several files")->type_name("FILE...");
@@ -45,6 +48,7 @@ void add_options(CLI::App& app, Request& request) {
       ->check(whole_number(0, 1'000'000'000));
   app.add_flag("--json", request.json, "a versioned document (docs/formats/diff.md)");
   app.add_option("--html", request.html, "also write the page with both steps drawn")->type_name("FILE");
+  add_jobs_option(app, request.jobs);
   add_trace_options(app, request.trace);
   add_style_options(app, request.style);
   app.footer(kExamples);
@@ -108,9 +112,10 @@ int print(const DiffReport& report, const Request& request, Console& console) {
 
 int compare_runs(const Request& request, const std::vector<std::string>& before, const std::vector<std::string>& after,
                  Console& console) {
-  const DiffSide first = read_diff_side(before, request.trace);
-  const DiffSide second = first.wrong.empty() ? read_diff_side(after, request.trace) : DiffSide{};
-  for (const DiffSide* side : {&first, &second}) {
+  const Summarized first = summarize_files({before, request.trace, std::nullopt, request.jobs});
+  const Summarized second =
+      first.wrong.empty() ? summarize_files({after, request.trace, std::nullopt, request.jobs}) : Summarized{};
+  for (const Summarized* side : {&first, &second}) {
     if (!side->wrong.empty()) return complain_usage(side->wrong, console);
     for (const UnreadableRank& file : side->run.unreadable) {
       console.complain(Error{ErrorCode::kDamaged, file.reason, file.source});
@@ -141,19 +146,19 @@ int run_diff(const Arguments& arguments, Console& console) {
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   if (const std::string wrong = sort_sides(request); !wrong.empty()) return complain_usage(wrong, console);
   if (const std::string wrong = check_html(request); !wrong.empty()) return complain_usage(wrong, console);
-  const auto before = expand_folders(request.files), after = expand_folders(request.others);
-  for (const auto* side : {&before, &after}) {
-    if (side->has_value()) continue;
-    console.complain(side->error());
-    return kExitUnusable;
+  const FileList before = expand_files(request.files, FileKind::kTraces);
+  const FileList after = expand_files(request.others, FileKind::kTraces);
+  for (const FileList* side : {&before, &after}) {
+    if (!side->wrong.empty()) return complain_usage(side->wrong, console);
+    for (const std::string& remark : side->remarks) console.remark(remark);
   }
-  const SnapshotShare first = find_snapshots(*before), second = find_snapshots(*after);
+  const SnapshotShare first = find_snapshots(before.files), second = find_snapshots(after.files);
   if (first == SnapshotShare::kNone && second == SnapshotShare::kNone) {
-    return compare_runs(request, *before, *after, console);
+    return compare_runs(request, before.files, after.files, console);
   }
   if (first == SnapshotShare::kAll && second == SnapshotShare::kAll) {
     if (!request.html.empty()) return complain_usage("--html: stepscope view SNAPSHOT makes a page of each", console);
-    return compare_snapshots(request, *before, *after, console);
+    return compare_snapshots(request, before.files, after.files, console);
   }
   return complain_usage("memory snapshots and recordings of steps cannot be compared with each other", console);
 }
