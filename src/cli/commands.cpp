@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Command, 14> kCommands = {{
+constexpr std::array<Command, 15> kCommands = {{
     {"report", "where step time goes, which fault costs most, what its fix brings", run_report},
     {"view", "the same as one HTML page with a timeline, to open or to mail", run_view},
     {"run", "a program recorded while it trains, and the verdict when it ends", run_run},
@@ -26,6 +26,7 @@ constexpr std::array<Command, 14> kCommands = {{
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
     {"diff", "two runs compared: slower or not, and what explains it", run_diff},
+    {"gate", "fails a CI job when a change made steps slower, or need more memory", run_gate},
     {"summarize", "ranks' traces as small files that merge, for runs of many ranks", run_summarize},
     {"merge", "summaries of a run's ranks as one file", run_merge},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},

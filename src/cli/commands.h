@@ -33,6 +33,7 @@ int run_mfu(const Arguments& arguments, Console& console);
 int run_run(const Arguments& arguments, Console& console);
 int run_view(const Arguments& arguments, Console& console);
 int run_diff(const Arguments& arguments, Console& console);
+int run_gate(const Arguments& arguments, Console& console);
 int run_ctl(const Arguments& arguments, Console& console);
 
 // The program: finds the command and runs it; --help and --version of the program itself. With --json a command that

@@ -1,0 +1,186 @@
+// One function a kind of file. Summaries of all traces are put together before runs are looked for in them, so that the
+// ranks of a run may lie in files of their own.
+#include "cli/gate/inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "cli/gate/step_list.h"
+#include "cli/reading.h"
+#include "fleet/summarize.h"
+#include "fleet/summary_file.h"
+#include "import/bytes/byte_source.h"
+#include "import/importers.h"
+#include "memory/facts.h"
+#include "memory/snapshot_reader.h"
+#include "rules/rules.h"
+
+namespace stepscope {
+namespace {
+
+// Enough to tell the kinds apart.
+constexpr std::size_t kPrefixBytes = 16 << 10;
+// Of what is read whole: listed times and summaries. A summary of 1,024 ranks has 256 MiB at most.
+constexpr std::size_t kMostBytes = std::size_t{1} << 29;
+
+Result<std::string> read_prefix(const std::string& path) {
+  const auto opened = open_bytes(path, false);
+  if (!opened) return opened.error();
+  std::string prefix(kPrefixBytes, '\0');
+  const auto got = read_fully(**opened, prefix.data(), prefix.size());
+  if (!got) return got.error();
+  prefix.resize(*got);
+  return prefix;
+}
+
+Result<std::string> read_all(const std::string& path) {
+  const auto opened = open_bytes(path, false);
+  if (!opened) return opened.error();
+  std::string text;
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (true) {
+    const auto got = read_fully(**opened, piece.data(), piece.size());
+    if (!got) return got.error();
+    text.append(piece, 0, *got);
+    if (*got < piece.size()) break;
+    if (text.size() > kMostBytes) return Error{ErrorCode::kUnsupported, "too large for a list of step times", path};
+  }
+  Notes notes;
+  (*opened)->add_notes(notes);
+  if (notes.lost_anything()) return Error{ErrorCode::kDamaged, "its compressed stream is damaged or cut", path};
+  return text;
+}
+
+FactOptions fact_options(const TraceOptions& options) {
+  FactOptions facts;
+  facts.steps.span_name = options.steps_name;
+  facts.whole_file_window = options.window == "all";
+  facts.device_number = options.device;
+  return facts;
+}
+
+Status add_traces(const std::string& path, const GateInputOptions& options, std::vector<RunSummary>& parts) {
+  auto traces = read_file(path, options.trace.threads);
+  if (!traces) return traces.error();
+  bool is_any = false;
+  for (const Trace& trace : *traces) {
+    if (options.trace.rank && trace.info.rank != options.trace.rank) continue;
+    const std::string wrong = check_asked(trace, options.trace);
+    if (!wrong.empty()) return Error{ErrorCode::kInvalidArgument, wrong, path};
+    const Facts facts = compute_facts(trace, fact_options(options.trace));
+    const RuleInput input{trace, facts};
+    const std::vector<Finding> findings = find_all(input);
+    parts.push_back({{summarize_trace(trace, facts, findings, write_verdict(input, findings))}, {}});
+    is_any = true;
+  }
+  if (is_any) return Done{};
+  return Error{ErrorCode::kInvalidArgument, "no rank " + std::to_string(options.trace.rank.value_or(0)) + " in it",
+               path};
+}
+
+Status add_snapshot(const std::string& path, GateInput& input) {
+  const auto snapshot = read_snapshot_file(path);
+  if (!snapshot) return snapshot.error();
+  const MemoryFacts facts = compute_memory_facts(*snapshot);
+  if (!facts.main_device.has_value()) return Error{ErrorCode::kDamaged, "no device with memory in it", path};
+  const DeviceMemoryFacts& device = facts.devices[facts.main_device];
+  GateRun run;
+  run.source = path;
+  run.kind = GateTimeKind::kNone;
+  run.allocated_peak_bytes = device.levels[static_cast<std::size_t>(MemoryLevelKind::kAllocated)].peak_bytes;
+  run.reserved_peak_bytes = device.levels[static_cast<std::size_t>(MemoryLevelKind::kReserved)].peak_bytes;
+  input.side.runs.push_back(std::move(run));
+  input.has_snapshots = true;
+  if (snapshot->notes.lost_anything()) input.side.losses.push_back(path + ": something of the snapshot was lost");
+  if (device.contradiction_count > 0) {
+    input.side.losses.push_back(path + ": its history contradicts itself, something was not recorded");
+  }
+  if (!device.has_history) {
+    input.side.losses.push_back(path + ": it has no history, so its peak is not known");
+  } else if (!device.is_whole_life) {
+    input.side.warnings.push_back(path + ": the history begins late; a higher peak may lie before it");
+  }
+  return Done{};
+}
+
+void append(GateSide&& from, GateSide& into) {
+  std::move(from.runs.begin(), from.runs.end(), std::back_inserter(into.runs));
+  std::move(from.losses.begin(), from.losses.end(), std::back_inserter(into.losses));
+  std::move(from.warnings.begin(), from.warnings.end(), std::back_inserter(into.warnings));
+  if (!into.steps_withheld) into.steps_withheld = std::move(from.steps_withheld);
+}
+
+Status add_list(const std::string& path, const std::string& text, const GateInputOptions& options, GateInput& input,
+                std::vector<RunSummary>& parts) {
+  auto list = read_step_list(text, path == "-" ? "standard input" : path, options.ns_per_unit);
+  if (!list) return list.error();
+  for (RankSummary& summary : summarize_listed_runs(list->runs)) parts.push_back({{std::move(summary)}, {}});
+  // Runs are taken from the list itself and not from its summary, which is a set: two runs with the same times are two.
+  append(std::move(*list), input.side);
+  return Done{};
+}
+
+struct Parts {
+  std::vector<RunSummary> recorded, listed;
+};
+
+Status add_file(const std::string& path, const GateInputOptions& options, GateInput& input, Parts& parts) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Error{ErrorCode::kInvalidArgument, "a folder; name its files: " + path + "/*", path};
+  }
+  if (path == "-") {
+    const auto text = read_all(path);
+    return text ? add_list(path, *text, options, input, parts.listed) : Status(text.error());
+  }
+  const auto prefix = read_prefix(path);
+  if (!prefix) return prefix.error();
+  if (is_summary(*prefix)) {
+    const auto bytes = read_all(path);
+    if (!bytes) return bytes.error();
+    auto run = read_summary(*bytes, path);
+    if (!run) return run.error();
+    parts.recorded.push_back(std::move(*run));
+    return Done{};
+  }
+  if (looks_like_step_list(*prefix)) {
+    const auto text = read_all(path);
+    return text ? add_list(path, *text, options, input, parts.listed) : Status(text.error());
+  }
+  if (looks_like_snapshot(*prefix) && !looks_like_trace(*prefix)) return add_snapshot(path, input);
+  return add_traces(path, options, parts.recorded);
+}
+
+// The same file twice is no second run.
+std::vector<std::string> without_repeats(const std::vector<std::string>& files, GateSide& side) {
+  std::vector<std::string> kept;
+  std::error_code ignored;
+  for (const std::string& file : files) {
+    const bool is_repeat = std::any_of(kept.begin(), kept.end(), [&](const std::string& other) {
+      return file == other || std::filesystem::equivalent(file, other, ignored);
+    });
+    if (!is_repeat) {
+      kept.push_back(file);
+    } else {
+      side.warnings.push_back(file + ": named twice, counted once");
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options) {
+  GateInput input;
+  Parts parts;
+  for (const std::string& file : without_repeats(files, input.side)) {
+    if (const Status added = add_file(file, options, input, parts); !added) return added.error();
+  }
+  append(gate_side(merge_summaries(parts.recorded)), input.side);
+  std::move(parts.listed.begin(), parts.listed.end(), std::back_inserter(parts.recorded));
+  input.summary = merge_summaries(std::move(parts.recorded));
+  return input;
+}
+
+}  // namespace stepscope

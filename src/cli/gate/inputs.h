@@ -1,0 +1,32 @@
+// What one side of `stepscope gate` is read from: traces, captures, summaries, listed times, memory snapshots. The
+// content decides, never the name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "fleet/gate.h"
+
+namespace stepscope {
+
+struct GateInput {
+  GateSide side;
+  // Of everything that has one: what can be a base, and what a difference is explained by. Listed times become
+  // summaries without work.
+  RunSummary summary;
+  bool has_snapshots = false;  // which have no summary
+};
+
+struct GateInputOptions {
+  std::optional<double> ns_per_unit;
+  TraceOptions trace;
+};
+
+// All files of a side together. An Error when one cannot be used at all: a gate that goes on without a file that was
+// named would judge something else.
+[[nodiscard]] Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options);
+
+}  // namespace stepscope

@@ -1,0 +1,197 @@
+// Which recordings of a set belong together as one run, and what a run's steps and peaks are.
+//
+// Summaries carry no name of their run, and a merged base has forgotten its files, so it is found again from ranks and
+// clocks: all ranks of a run begin to record within seconds of each other, while the next repetition of a program needs
+// longer to start. Names of files were rejected: they are anybody's.
+#include <algorithm>
+#include <numeric>
+
+#include "fleet/gate.h"
+#include "fleet/summary_limits.h"
+#include "stats/quantiles.h"
+
+namespace stepscope {
+namespace {
+
+// Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
+// (windows of one process, a rank missing in some), the nearest window is the right one all the same.
+constexpr DurationNs kMostApartNs = 60'000'000'000;
+
+struct Bundle {
+  std::vector<const RankSummary*> ranks;
+  std::optional<TimeNs> start_ns;  // missing: no clock
+};
+
+std::optional<TimeNs> start_of(const RankSummary& summary) {
+  if (!summary.has_clock || summary.steps.empty()) return std::nullopt;
+  return summary.steps.front().start_ns;
+}
+
+bool has_rank(const Bundle& bundle, std::int64_t rank) {
+  return std::any_of(bundle.ranks.begin(), bundle.ranks.end(),
+                     [rank](const RankSummary* summary) { return summary->rank == rank; });
+}
+
+// The distance from a bundle that may take the recording; missing: it may not.
+std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& summary) {
+  if (!summary.rank || !bundle.ranks.front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
+  const auto start = start_of(summary);
+  if (!start || !bundle.start_ns) return start || bundle.start_ns ? std::nullopt : std::optional<std::uint64_t>(0);
+  const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
+  const auto apart = static_cast<std::uint64_t>(std::max(*start, *bundle.start_ns)) - low;
+  return apart <= static_cast<std::uint64_t>(kMostApartNs) ? std::optional(apart) : std::nullopt;
+}
+
+// In order of time where there is a clock, else as they stand.
+std::vector<Bundle> bundle_ranks(const RunSummary& run) {
+  std::vector<const RankSummary*> ordered;
+  ordered.reserve(run.ranks.size());
+  for (const RankSummary& summary : run.ranks) ordered.push_back(&summary);
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const RankSummary* a, const RankSummary* b) { return start_of(*a) < start_of(*b); });
+  std::vector<Bundle> bundles;
+  for (const RankSummary* summary : ordered) {
+    Bundle* nearest = nullptr;
+    std::uint64_t least = 0;
+    for (Bundle& bundle : bundles) {
+      const auto apart = distance(bundle, *summary);
+      if (!apart || (nearest != nullptr && *apart >= least)) continue;
+      nearest = &bundle;
+      least = *apart;
+    }
+    if (nearest == nullptr) {
+      bundles.push_back({{}, start_of(*summary)});
+      nearest = &bundles.back();
+    }
+    nearest->ranks.push_back(summary);
+  }
+  return bundles;
+}
+
+GateTimeKind kind_of(const RankSummary& summary) {
+  if (summary.step_source == kListedStepSource) return GateTimeKind::kListedSteps;
+  if (summary.step_source == kCommandStepSource) return GateTimeKind::kCommandRuns;
+  return summary.is_host_only ? GateTimeKind::kHostSteps : GateTimeKind::kGpuSteps;
+}
+
+std::vector<double> durations_of(const RankSummary& summary) {
+  std::vector<double> durations;
+  durations.reserve(summary.steps.size());
+  for (const SummaryStep& step : summary.steps) durations.push_back(static_cast<double>(step.duration_ns));
+  return durations;
+}
+
+void keep_larger(std::optional<std::int64_t>& peak, const std::optional<std::int64_t>& candidate) {
+  if (candidate) peak = std::max(peak.value_or(*candidate), *candidate);
+}
+
+GateRun run_of(const Bundle& bundle) {
+  GateRun run;
+  const RankSummary* slowest = nullptr;
+  double slowest_ns = -1;
+  for (const RankSummary* summary : bundle.ranks) {
+    const double median = quantile(durations_of(*summary), 0.5).value_or(0);
+    if (median > slowest_ns) {
+      slowest = summary;
+      slowest_ns = median;
+    }
+    for (const SummaryStep& step : summary->steps) {
+      keep_larger(run.allocated_peak_bytes, step.allocated_peak_bytes);
+      keep_larger(run.reserved_peak_bytes, step.reserved_peak_bytes);
+    }
+  }
+  run.source = slowest->source;
+  run.kind = kind_of(*slowest);
+  run.steps_ns = durations_of(*slowest);
+  run.rank_count = static_cast<std::int64_t>(bundle.ranks.size());
+  run.rank = slowest->rank;
+  run.world_size = slowest->world_size;
+  run.device_name = slowest->device_name;
+  return run;
+}
+
+std::string named(const RankSummary& summary) { return summary.source.empty() ? "a recording" : summary.source; }
+
+void add_doubts(const RankSummary& summary, GateSide& side) {
+  if (summary.headline_withheld) {
+    if (!side.steps_withheld) side.steps_withheld = named(summary) + ": " + *summary.headline_withheld;
+  } else if (summary.lost_count > 0) {
+    side.losses.push_back(named(summary) + ": " + std::to_string(summary.lost_count) +
+                          (summary.lost_count == 1 ? " event was lost" : " events were lost"));
+  }
+  if (summary.steps_not_kept_count > 0) {
+    side.warnings.push_back(
+        named(summary) + ": only the first " + std::to_string(summary.steps.size()) + " of " +
+        std::to_string(static_cast<std::int64_t>(summary.steps.size()) + summary.steps_not_kept_count) +
+        " steps are in the summary");
+  }
+}
+
+bool any_memory(const RankSummary& summary) {
+  return std::any_of(summary.steps.begin(), summary.steps.end(),
+                     [](const SummaryStep& step) { return step.allocated_peak_bytes || step.reserved_peak_bytes; });
+}
+
+void warn_of_ranks_without_memory(const std::vector<Bundle>& bundles, GateSide& side) {
+  for (const Bundle& bundle : bundles) {
+    const auto with = std::count_if(bundle.ranks.begin(), bundle.ranks.end(),
+                                    [](const RankSummary* summary) { return any_memory(*summary); });
+    if (with > 0 && static_cast<std::size_t>(with) < bundle.ranks.size()) {
+      side.warnings.push_back("memory was recorded of " + std::to_string(with) + " of " +
+                              std::to_string(bundle.ranks.size()) + " ranks");
+      return;
+    }
+  }
+}
+
+void check_rank_counts(GateSide& side) {
+  const auto [fewest, most] =
+      std::minmax_element(side.runs.begin(), side.runs.end(),
+                          [](const GateRun& a, const GateRun& b) { return a.rank_count < b.rank_count; });
+  if (fewest == side.runs.end() || fewest->rank_count == most->rank_count) return;
+  side.losses.push_back("a run has " + std::to_string(fewest->rank_count) + " ranks where another has " +
+                        std::to_string(most->rank_count));
+}
+
+}  // namespace
+
+GateSide gate_side(const RunSummary& run) {
+  GateSide side;
+  const std::vector<Bundle> bundles = bundle_ranks(run);
+  for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle));
+  for (const RankSummary& summary : run.ranks) add_doubts(summary, side);
+  warn_of_ranks_without_memory(bundles, side);
+  check_rank_counts(side);
+  for (const UnreadableRank& rank : run.unreadable) side.losses.push_back(rank.source + ": " + rank.reason);
+  return side;
+}
+
+std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs) {
+  std::vector<RankSummary> summaries;
+  for (const GateRun& run : runs) {
+    RankSummary summary;
+    summary.source = run.source;
+    summary.device_name = run.device_name;
+    summary.is_host_only = true;
+    summary.step_source = run.kind == GateTimeKind::kCommandRuns ? kCommandStepSource : kListedStepSource;
+    TimeNs at_ns = 0;
+    const std::size_t kept = std::min(run.steps_ns.size(), kMostSummarySteps);
+    summary.steps_not_kept_count = static_cast<std::int64_t>(run.steps_ns.size() - kept);
+    for (std::size_t i = 0; i < kept; ++i) {
+      SummaryStep step;
+      step.number = static_cast<std::int64_t>(i);
+      step.start_ns = at_ns;
+      step.duration_ns = static_cast<DurationNs>(run.steps_ns[i] + 0.5);
+      step.host_span_ns = step.duration_ns;
+      step.idle_ns[static_cast<std::size_t>(HostLabel::kNoEvent)] = step.duration_ns;
+      step.allocated_peak_bytes = run.allocated_peak_bytes;
+      step.reserved_peak_bytes = run.reserved_peak_bytes;
+      at_ns += step.duration_ns;
+      summary.steps.push_back(step);
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+}  // namespace stepscope

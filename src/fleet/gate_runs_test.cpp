@@ -1,0 +1,128 @@
+// Which summaries are one run, and what of them counts.
+#include <gtest/gtest.h>
+
+#include "fleet/gate.h"
+
+namespace stepscope {
+namespace {
+
+constexpr TimeNs kSecond = 1'000'000'000;
+
+RankSummary summary(std::optional<std::int64_t> rank, TimeNs start_ns, DurationNs step_ns, bool has_clock = true) {
+  RankSummary made;
+  made.rank = rank;
+  made.world_size = rank ? std::optional<std::int64_t>(2) : std::nullopt;
+  made.source = "rank" + std::to_string(rank.value_or(-1)) + " at " + std::to_string(start_ns / kSecond);
+  made.has_clock = has_clock;
+  for (int i = 0; i < 10; ++i) {
+    SummaryStep step;
+    step.start_ns = start_ns + i * step_ns;
+    step.duration_ns = step_ns;
+    made.steps.push_back(step);
+  }
+  return made;
+}
+
+TEST(GateRuns, RecordingsWithoutARankAreRunsOfTheirOwn) {
+  const GateSide side = gate_side({{summary({}, 0, 10), summary({}, 0, 20)}, {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_TRUE(side.losses.empty());
+}
+
+TEST(GateRuns, RanksOfOneTimeAreOneRunAndTheSlowestGivesItsSteps) {
+  const GateSide side = gate_side({{summary(0, 100 * kSecond, 10), summary(1, 100 * kSecond + 5, 12),  //
+                                    summary(0, 300 * kSecond, 11), summary(1, 300 * kSecond - 7, 10)},
+                                   {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.runs[0].rank_count, 2);
+  EXPECT_EQ(side.runs[0].rank, 1);
+  EXPECT_EQ(side.runs[0].steps_ns.front(), 12);
+  EXPECT_EQ(side.runs[1].rank, 0);
+  EXPECT_EQ(side.runs[1].steps_ns.front(), 11);
+  EXPECT_TRUE(side.losses.empty());
+}
+
+TEST(GateRuns, ARankThatIsMissingShiftsNoOther) {
+  // Windows a second apart; rank 1 of the first is not there.
+  const GateSide side =
+      gate_side({{summary(0, 100 * kSecond, 10), summary(0, 101 * kSecond, 11), summary(1, 101 * kSecond, 12),
+                  summary(0, 102 * kSecond, 13), summary(1, 102 * kSecond, 12)},
+                 {}});
+  ASSERT_EQ(side.runs.size(), 3U);
+  EXPECT_EQ(side.runs[2].rank_count, 2);
+  EXPECT_EQ(side.runs[2].steps_ns.front(), 13);
+  ASSERT_EQ(side.losses.size(), 1U);
+  EXPECT_EQ(side.losses.front(), "a run has 1 ranks where another has 2");
+}
+
+TEST(GateRuns, WithoutClocksRanksAreTakenInTurn) {
+  const GateSide side = gate_side({{summary(0, 0, 10, false), summary(0, 0, 20, false),  //
+                                    summary(1, 0, 11, false), summary(1, 0, 21, false)},
+                                   {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.runs[0].rank_count, 2);
+  EXPECT_EQ(side.runs[0].steps_ns.front(), 11);
+  EXPECT_EQ(side.runs[1].steps_ns.front(), 21);
+}
+
+TEST(GateRuns, TheLargestPeakOfAllStepsAndRanksCounts) {
+  RankSummary first = summary(0, 100 * kSecond, 10), second = summary(1, 100 * kSecond, 9);
+  first.steps[3].allocated_peak_bytes = 500;
+  second.steps[7].allocated_peak_bytes = 700;
+  second.steps[8].allocated_peak_bytes = 600;
+  GateSide side = gate_side({{first, second}, {}});
+  ASSERT_EQ(side.runs.size(), 1U);
+  EXPECT_EQ(side.runs.front().allocated_peak_bytes, 700);
+  EXPECT_FALSE(side.runs.front().reserved_peak_bytes);
+  second.steps[7].allocated_peak_bytes = second.steps[8].allocated_peak_bytes = std::nullopt;
+  side = gate_side({{first, second}, {}});
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_EQ(side.warnings.front(), "memory was recorded of 1 of 2 ranks");
+}
+
+TEST(GateRuns, WhatIsNotWholeIsSaid) {
+  RankSummary lossy = summary({}, 0, 10), withheld = summary({}, 0, 11), cut = summary({}, 0, 12);
+  lossy.lost_count = 30;
+  withheld.headline_withheld = "30 of 32 launches have no kernel";
+  cut.steps_not_kept_count = 90;
+  const GateSide side = gate_side({{lossy, withheld, cut}, {{"rank5.json", "no such file"}}});
+  ASSERT_EQ(side.losses.size(), 2U);
+  EXPECT_EQ(side.losses[0], "rank-1 at 0: 30 events were lost");
+  EXPECT_EQ(side.losses[1], "rank5.json: no such file");
+  EXPECT_EQ(side.steps_withheld, "rank-1 at 0: 30 of 32 launches have no kernel");
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_EQ(side.warnings[0], "rank-1 at 0: only the first 10 of 100 steps are in the summary");
+}
+
+TEST(GateRuns, ListedTimesKeepTheirKindAndValuesAsSummaries) {
+  GateRun listed, command;
+  listed.kind = GateTimeKind::kListedSteps;
+  listed.steps_ns = {10.4, 20.6, 30};
+  listed.allocated_peak_bytes = 7;
+  command.kind = GateTimeKind::kCommandRuns;
+  command.steps_ns = {1e9};
+  const std::vector<RankSummary> summaries = summarize_listed_runs({listed, command});
+  ASSERT_EQ(summaries.size(), 2U);
+  for (const RankSummary& made : summaries) {
+    for (const SummaryStep& step : made.steps) {
+      DurationNs sum = step.gpu_busy_ns;
+      for (const DurationNs idle : step.idle_ns) sum += idle;
+      EXPECT_EQ(sum, step.duration_ns);
+    }
+  }
+  const GateSide side = gate_side({summaries, {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.runs[0].kind, GateTimeKind::kListedSteps);
+  EXPECT_EQ(side.runs[0].steps_ns, (std::vector<double>{10, 21, 30}));
+  EXPECT_EQ(side.runs[0].allocated_peak_bytes, 7);
+  EXPECT_EQ(side.runs[1].kind, GateTimeKind::kCommandRuns);
+}
+
+TEST(GateRuns, NothingGivesNothing) {
+  const GateSide side = gate_side({});
+  EXPECT_TRUE(side.runs.empty());
+  EXPECT_TRUE(side.losses.empty());
+}
+
+}  // namespace
+}  // namespace stepscope
