@@ -7,6 +7,7 @@
 #include "report/gate_report.h"
 #include "report/numbers.h"
 #include "report/text.h"
+#include "stats/bootstrap.h"
 
 namespace stepscope {
 namespace {
