@@ -26,7 +26,7 @@ constexpr std::array<Command, 15> kCommands = {{
     {"memory", "a CUDA memory snapshot: the peak, by which line, what avoids the OOM", run_memory},
     {"convert", "a trace or capture as another file: Perfetto, speedscope, CSV, JSON", run_convert},
     {"diff", "two runs compared: slower or not, and what explains it", run_diff},
-    {"gate", "fails a CI job when a change made steps slower, or need more memory", run_gate},
+    {"gate", "fails a CI job when steps became slower or need more memory", run_gate},
     {"summarize", "ranks' traces as small files that merge, for runs of many ranks", run_summarize},
     {"merge", "summaries of a run's ranks as one file", run_merge},
     {"bench", "a whole command timed, or two compared in turns, honest about noise", run_bench},
@@ -46,8 +46,9 @@ std::string program_help() {
       "  stepscope report rank*.json.gz            one row each, worst first\n"
       "  stepscope report trace.json --json | jq .verdict\n"
       "  stepscope ops trace.json --by shape --sort self_device_time_total --limit 20\n"
-      "\nExit status: 0 read whole, 2 wrong usage, 3 nothing usable,\n             4 something was lost, or no verdict "
-      "is possible.\n";
+      "\nExit status: 0 read whole, 1 a gate failed, 2 wrong usage, 3 nothing usable,\n             4 something was "
+      "lost, "
+      "or no verdict is possible.\n";
   return text;
 }
 

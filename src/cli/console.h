@@ -13,8 +13,8 @@
 
 namespace stepscope {
 
-// Of every command: 0 read whole, 2 wrong usage, 3 nothing usable, 4 something lost or the headline withheld. 1 is kept
-// for gates and not used yet.
+// Of every command: 0 read whole, 1 a gate failed, 2 wrong usage, 3 nothing usable, 4 something lost or the headline
+// withheld.
 enum ExitCode : int { kExitComplete = 0, kExitGate = 1, kExitUsage = 2, kExitUnusable = 3, kExitPartial = 4 };
 
 class Console {

@@ -16,6 +16,7 @@
 #include "cli/gathering.h"
 #include "cli/options.h"
 #include "export/text_sink.h"
+#include "fleet/difference.h"
 #include "fleet/summary_file.h"
 #include "import/bytes/byte_source.h"
 #include "report/gate_report.h"
@@ -27,7 +28,7 @@ namespace {
 constexpr const char* kExamples =
     "A file is a trace, a capture, a summary (.sss), a memory snapshot, a list of\n"
     "step times (one number a line, or JSON), `steps --json` or `bench --json`.\n"
-    "Several runs or ranks a side: BASE... --vs NEW...\n\n"
+    "A folder is its files. Several runs or ranks a side: BASE... --vs NEW...\n\n"
     "Examples:\n"
     "  stepscope gate base.sss new.pt.trace.json.gz\n"
     "  stepscope gate base.sss new.json.gz --max-slower 2% --max-memory 512MiB\n"
@@ -155,6 +156,15 @@ int exit_code_of(const GateReport& report) {
   }
 }
 
+// What explains a slowdown, where both sides are recordings: listed times have no parts.
+std::string explain(const GateInput& base, const GateInput& other, const GateResult& result) {
+  const bool is_slower = !result.checks.empty() && result.checks.front().quantity == GateQuantity::kStepTime &&
+                         result.checks.front().verdict == GateVerdict::kFailed;
+  if (!is_slower || !base.has_recordings || !other.has_recordings) return "";
+  const auto difference = compute_difference(base.summary, other.summary);
+  return difference ? "mostly: " + explain_in_one_line(*difference) : "";
+}
+
 // Writes NEW's summary, or says why not. False: it was to be written and could not be.
 bool update_base(const GateInput& other, bool force, GateReport& report, Console& console) {
   const std::string& path = report.base_files.front();
@@ -256,9 +266,12 @@ int run_gate(const Arguments& arguments, Console& console) {
     return complain_of_usage(
         "a memory snapshot has no summary that could be BASE; take a trace recorded with profile_memory", console);
   }
-  report.base = std::move(base.side);
+  report.base = base.side;
   report.other = other->side;
-  if (report.has_base) report.result = judge_gate(report.base, report.other, report.options);
+  if (report.has_base) {
+    report.result = judge_gate(report.base, report.other, report.options);
+    report.result.explanation = explain(base, *other, report.result);
+  }
   const bool is_updated = !options.update_base || update_base(*other, options.force, report, console);
   if (!print(options, report, console) || !is_updated) return kExitUnusable;
   return !report.has_base && !report.is_updated ? kExitPartial : exit_code_of(report);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "cli/gate/step_list.h"
 #include "cli/reading.h"
@@ -126,10 +125,6 @@ struct Parts {
 };
 
 Status add_file(const std::string& path, const GateInputOptions& options, GateInput& input, Parts& parts) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    return Error{ErrorCode::kInvalidArgument, "a folder; name its files: " + path + "/*", path};
-  }
   if (path == "-") {
     const auto text = read_all(path);
     return text ? add_list(path, *text, options, input, parts.listed) : Status(text.error());
@@ -150,6 +145,26 @@ Status add_file(const std::string& path, const GateInputOptions& options, GateIn
   }
   if (looks_like_snapshot(*prefix) && !looks_like_trace(*prefix)) return add_snapshot(path, input);
   return add_traces(path, options, parts.recorded);
+}
+
+Result<std::vector<std::string>> expand_folders(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (path == "-" || !std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+      std::error_code ignored;
+      if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+    }
+    if (error) return Error{ErrorCode::kIo, "the folder cannot be read: " + error.message(), path};
+    if (files.size() == before) return Error{ErrorCode::kNotFound, "a folder without files", path};
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
 }
 
 // The same file twice is no second run.
@@ -174,10 +189,16 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& files, 
 Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options) {
   GateInput input;
   Parts parts;
-  for (const std::string& file : without_repeats(files, input.side)) {
+  const auto expanded = expand_folders(files);
+  if (!expanded) return expanded.error();
+  for (const std::string& file : without_repeats(*expanded, input.side)) {
     if (const Status added = add_file(file, options, input, parts); !added) return added.error();
   }
-  append(gate_side(merge_summaries(parts.recorded)), input.side);
+  GateSide recorded = gate_side(merge_summaries(parts.recorded));
+  input.has_recordings = std::any_of(recorded.runs.begin(), recorded.runs.end(), [](const GateRun& run) {
+    return run.kind == GateTimeKind::kGpuSteps || run.kind == GateTimeKind::kHostSteps;
+  });
+  append(std::move(recorded), input.side);
   std::move(parts.listed.begin(), parts.listed.end(), std::back_inserter(parts.recorded));
   input.summary = merge_summaries(std::move(parts.recorded));
   return input;

@@ -17,7 +17,8 @@ struct GateInput {
   // Of everything that has one: what can be a base, and what a difference is explained by. Listed times become
   // summaries without work.
   RunSummary summary;
-  bool has_snapshots = false;  // which have no summary
+  bool has_recordings = false;  // traces, or summaries of traces
+  bool has_snapshots = false;   // which have no summary
 };
 
 struct GateInputOptions {
@@ -25,8 +26,8 @@ struct GateInputOptions {
   TraceOptions trace;
 };
 
-// All files of a side together. An Error when one cannot be used at all: a gate that goes on without a file that was
-// named would judge something else.
+// All files of a side together; a folder is its files, by name. An Error when one cannot be used at all: a gate that
+// goes on without a file that was named would judge something else.
 [[nodiscard]] Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options);
 
 }  // namespace stepscope
