@@ -55,10 +55,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--max-slower", options.max_slower, "how much slower a step may be: 3% (default), 2ms")
       ->type_name("X")
       ->check(time_limit());
-  app.add_option("--max-memory", options.max_memory, "how much more memory at the peak: 5%, 512MiB; else shown only")
+  app.add_option("--max-memory", options.max_memory, "more memory at the peak: 5%, 512MiB; else only shown")
       ->type_name("X")
       ->check(size_limit());
-  app.add_option("--between-runs", options.between_runs, "how much runs of one program differ: 1%; for one run a side")
+  app.add_option("--between-runs", options.between_runs, "how much runs differ by themselves: 1%")
       ->type_name("X")
       ->check(share());
   app.add_flag("--strict", options.strict, "pass only when noise leaves no room beyond the limit");
