@@ -39,7 +39,7 @@ struct Request {
   std::optional<std::size_t> finding;  // from 1
   std::string html;                    // a page to be written; empty: none
   unsigned jobs = 0;
-  std::string engine;
+  std::string engine;  // taken over by the Python package (hand_over.h); here for the help
 };
 
 void add_options(CLI::App& app, Request& request) {
@@ -59,7 +59,8 @@ void add_options(CLI::App& app, Request& request) {
       ->check(whole_number(1, 1000));
   app.add_option("--html", request.html, "write a page too, as `stepscope view` does; -: only it")->type_name("FILE");
   add_jobs_option(app, request.jobs);
-  app.add_option("--engine", request.engine, "ray: on a cluster; needs the Python package")->type_name("NAME");
+  app.add_option("--engine", request.engine, "ray: on a cluster, local: here; by the Python package")
+      ->type_name("NAME");
   add_style_options(app, request.style);
   app.footer(kExamples);
 }
@@ -120,17 +121,6 @@ std::string check_html(const Request& request) {
   return "--html " + request.html + " is a file that is read; name another";
 }
 
-// What this program cannot do, and who can; empty: nothing of that was asked.
-std::string ask_for_python(const Request& request) {
-  const auto is_url = [](const std::string& file) { return file.find("://") != std::string::npos; };
-  const auto url = std::find_if(request.files.begin(), request.files.end(), is_url);
-  if (url == request.files.end() && request.engine.empty()) return "";
-  const std::string what = url != request.files.end() ? *url : "--engine " + request.engine;
-  return clean_text(what) +
-         ": the Python package reads what lies elsewhere, as this program reads what lies here; type: pip install "
-         "'stepscope[ray]'";
-}
-
 std::string check_finding(const Gathered& gathered, const Request& request) {
   if (request.finding && gathered.is_summarized) return "--finding needs the trace of one rank: give that file";
   if (!request.finding || gathered.reports.empty()) return "";
@@ -148,17 +138,14 @@ int run_report(const Arguments& arguments, Console& console) {
   Request request;
   add_options(app, request);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
-  std::string wrong = ask_for_python(request);
-  if (wrong.empty()) {
-    FileList list = expand_files(request.files, FileKind::kTraces);
-    for (const std::string& remark : list.remarks) console.remark(remark);
-    if (!list.wrong.empty()) {  // as a file that is not there
-      console.complain(Error{ErrorCode::kNotFound, list.wrong, ""});
-      return kExitUnusable;
-    }
-    request.files = std::move(list.files);
-    wrong = check_html(request);
+  FileList list = expand_files(request.files, FileKind::kTraces);
+  for (const std::string& remark : list.remarks) console.remark(remark);
+  if (!list.wrong.empty()) {  // as a file that is not there
+    console.complain(Error{ErrorCode::kNotFound, list.wrong, ""});
+    return kExitUnusable;
   }
+  request.files = std::move(list.files);
+  const std::string wrong = check_html(request);
   if (!wrong.empty()) {
     console.complain(wrong);
     return kExitUsage;

@@ -2,10 +2,12 @@
 
 What is found is tested in src/fleet and tests/recorded; here the program's manners.
 """
+import os
 import pathlib
 import shutil
 import tempfile
 import unittest
+import unittest.mock
 
 from program import COMPLETE, DATA, PARTIAL, USAGE, columns, run
 
@@ -74,10 +76,12 @@ class Fleet(unittest.TestCase):
         self.assertEqual(len(done.json()["fleet"]["unreadable"]), 1)
 
     def test_what_lies_elsewhere_names_the_package(self):
-        for arguments in (["s3://bucket/run"], [".", "--engine", "ray"]):
-            done = self.report(*arguments)
-            self.assertEqual(done.status, USAGE)
-            self.assertIn("pip install 'stepscope[ray]'", done.err)
+        # As where no Python has it (src/cli/hand_over.cpp).
+        with unittest.mock.patch.dict(os.environ, STEPSCOPE_HANDED_OVER="1"):
+            for arguments, extra in ((["s3://bucket/run"], "s3"), ([".", "--engine", "ray"], "ray")):
+                done = self.report(*arguments)
+                self.assertEqual(done.status, USAGE)
+                self.assertIn(f"pip install 'stepscope[{extra}]'", done.err)
 
     def test_the_first_screen_holds_the_answer(self):
         for width in (60, 80, 160):
