@@ -29,7 +29,7 @@ int run_merge(const Arguments& arguments, Console& console) {
   SummarizeRequest request;
   request.only_summaries = true;
   std::string output;
-  app.add_option("FILE", request.files, "summaries (*.sss), a folder, 'a*pattern' or @list; - is standard input")
+  app.add_option("FILE", request.files, "summaries (*.sss), a folder, 'a*', @list; - is stdin")
       ->required()
       ->type_name("");
   add_output_option(app, output);

@@ -22,7 +22,7 @@ constexpr const char* kExamples =
     "  stepscope summarize 'runs/*/rank*.json.gz' -o run.sss --jobs 8\n"
     "  stepscope summarize @files.txt -o run.sss        one name a line\n"
     "  zcat rank3.json.gz | stepscope summarize - -o - > rank3.sss\n"
-    "  srun stepscope summarize rank$SLURM_PROCID.json.gz && stepscope merge . -o run.sss\n\n"
+    "  srun sh -c 'stepscope summarize rank$SLURM_PROCID.json.gz'   then: merge\n\n"
     "A rank takes at most 256 KiB (docs/formats/summary.md says what is kept). What\n"
     "`report` says of many ranks it says of their summaries too.\n\n"
     "Exit status: 0 read whole, 2 wrong usage, 3 no file usable or nothing written,\n"
@@ -35,7 +35,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files.files, "traces, summaries, a folder, 'a*pattern' or @list; - is standard input")
+  app.add_option("FILE", request.files.files, "traces, summaries, a folder, 'a*', @list; - is stdin")
       ->required()
       ->type_name("");
   add_output_option(app, request.output);
@@ -51,7 +51,8 @@ void add_options(CLI::App& app, Request& request) {
 std::string name_after(const std::string& argument) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  if (argument == "-" || !fs::exists(argument, ignored)) return "";
+  const bool is_name = fs::exists(argument, ignored) || argument.find_first_of("@*?[") == std::string::npos;
+  if (argument == "-" || !is_name) return "";
   fs::path path = fs::absolute(argument, ignored).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();
   std::string name = path.filename().string();

@@ -64,6 +64,9 @@ class Summarize(InFolder):
     def test_names_of_the_output(self):
         self.assert_status(self.run_here("summarize", *RANKS), USAGE)
         self.assert_status(self.run_here("summarize", "-", stdin=RANKS[0].read_bytes()), USAGE)
+        done = self.run_here("summarize", "missing.json")
+        self.assert_status(done, UNUSABLE)
+        self.assertIn("missing.json: ", done.err)
         os.mkdir(self.folder / "run.1")
         shutil.copy(RANKS[0], self.folder / "run.1")
         self.assert_status(self.run_here("summarize", "run.1/"), COMPLETE)
