@@ -3,7 +3,7 @@
 
     bench/repeat_trace.py tests/data/h200/ddp_rank0.pt.trace.json.gz big.json 200000000; gzip -k big.json
     bench/fleet/make_ranks.py ranks --ranks 4096 --seed 7
-    bench/fleet/scale.py --file big.json --file big.json.gz --ranks ranks --counts 8,256,1024,4096
+    bench/fleet/scale.py --file big.json --file big.json.gz --ranks ranks --counts 8,64,256,1024,4096
 
 Times are CPU seconds (user and system) of the process that works, so that other work on the machine changes them little;
 memory is the high-water mark of resident memory (VmHWM), begun anew before each measurement. Each measurement runs in a
