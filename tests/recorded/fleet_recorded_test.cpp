@@ -29,9 +29,7 @@ struct Judged : FleetAnswer {
   }
 };
 
-Judged judge(const RunSummary& run) {
-  return {judge_fleet(run)};
-}
+Judged judge(const RunSummary& run) { return {judge_fleet(run)}; }
 
 Judged judge_files(const std::vector<std::string>& names) {
   RunSummary run;
@@ -85,10 +83,10 @@ TEST(RecordedFleet, the_late_rank_of_a_case_is_named_on_one_clock) {
 // step are moved by what their rank's compute is slower; they end together.
 class MadeRun20 {
  public:
-  MadeRun20(const RankSummary& healthy, std::uint32_t seed, std::size_t ranks) : random_(seed) {
+  MadeRun20(const RankSummary& healthy, std::uint32_t seed, std::size_t ranks, bool is_planted = true) : random_(seed) {
     std::normal_distribution<double> of_rank(0, 0.005), of_step(0, 0.01), clock_ms(0, 2);
     straggler = random_() % ranks;
-    more_ = std::uniform_real_distribution<double>(0.08, 0.25)(random_);
+    more_ = is_planted ? std::uniform_real_distribution<double>(0.08, 0.25)(random_) : 0;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       RankSummary made = healthy;
       made.rank = static_cast<std::int64_t>(rank);
@@ -175,6 +173,28 @@ TEST_P(PlantedFleets, the_straggler_of_64_ranks_is_found) {
   EXPECT_TRUE(run.facts.clocks.corrected);
   ASSERT_NE(run.find("straggler"), nullptr);
   EXPECT_TRUE(has_evidence(*run.find("straggler"), "Python"));
+}
+
+// The same with as many ranks as the issue asks for; half a second each, so not in every run of the tests:
+// recorded_test --gtest_also_run_disabled_tests --gtest_filter='*thousand*'. Results: docs/performance.md.
+TEST_P(PlantedFleets, DISABLED_the_straggler_of_a_thousand_ranks_is_found) {
+  const MadeRun20 made(summary_of("h200/ddp_rank0"), GetParam(), 1024);
+  const Judged run = judge(made.run);
+  ASSERT_EQ(run.facts.stragglers.size(), 1U);
+  EXPECT_EQ(run.facts.ranks[run.facts.stragglers[0]].rank, static_cast<std::int64_t>(made.straggler));
+}
+
+TEST_P(PlantedFleets, DISABLED_nobody_is_named_where_nobody_of_a_thousand_was_slowed) {
+  const MadeRun20 made(summary_of("h200/ddp_rank0"), GetParam(), 1024, false);
+  EXPECT_TRUE(judge(made.run).facts.stragglers.empty());
+}
+
+TEST_P(PlantedFleets, nobody_is_named_where_nobody_was_slowed) {
+  const MadeRun20 made(summary_of("h200/ddp_rank0"), GetParam(), 64, false);
+  const Judged run = judge(made.run);
+  EXPECT_TRUE(run.facts.stragglers.empty());
+  EXPECT_EQ(run.find("straggler"), nullptr);
+  EXPECT_EQ(run.find("rank-imbalance"), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PlantedFleets, testing::Range(1U, 21U));
