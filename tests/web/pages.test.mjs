@@ -203,8 +203,9 @@ test("two ranks stand on one clock", async () => {
   assert.equal(await page.locator("article.finding").count(), report.findings.length);
   await openTab(page, "Ranks");
   await page.locator(".ranks canvas").waitFor();
-  const labels = await page.locator("table.ranks tbody tr td:first-child").allInnerTexts();
+  const labels = await page.locator("table.ranks:not(.fleet) tbody tr td:first-child").allInnerTexts();
   assert.deepEqual(labels.map((text) => text.trim()), report.ranks.map((rank) => rank.label));
+  assert.equal(await page.locator("table.fleet tbody tr td:first-child strong").innerText(), report.fleet.stragglers[0]);
   await page.locator(".ranks canvas").hover();
   await page.mouse.wheel(0, -300);
   await openTab(page, "Timeline");

@@ -1,5 +1,7 @@
 // The document of `stepscope report --json` (docs/formats/report.md), as far as the page reads it.
+
 import { type DifferenceDocument, isDifference } from "./difference";
+import type { Fleet } from "./fleet";
 
 export interface Range {
   start_ns: number;
@@ -135,6 +137,7 @@ export interface RanksDocument {
   verdict: string;
   is_one_run: boolean;
   findings: Finding[];
+  fleet?: Fleet; // all ranks together; with is_one_run
   ranks: Report[];
 }
 

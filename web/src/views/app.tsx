@@ -21,7 +21,9 @@ function startTheme(): Theme {
 export function App({ page, recordings }: { page: PageDocument; recordings: Recordings }) {
   const [theme, setTheme] = useState<Theme>(startTheme);
   const [chosen, setChosen] = useState(0);
-  const [view, setView] = useState<ViewName>(page.difference ? "difference" : page.memory ? "memory" : "overview");
+  const [view, setView] = useState<ViewName>(
+    page.difference ? "difference" : page.memory ? "memory" : isOfSummaries(page) ? "ranks" : "overview",
+  );
   const [focus, setFocus] = useState<Focus | null>(null);
   const report = page.reports[chosen];
   const hasMemory = page.reports.some((_, i) => recordings.hasMemory(i));
@@ -29,12 +31,14 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
     ? ["difference"]
     : page.memory
       ? ["memory"]
-      : [
-          "overview",
-          ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
-          ...kViews.slice(1),
-          ...(hasMemory ? (["memory"] as const) : []),
-        ];
+      : isOfSummaries(page)
+        ? ["ranks"]
+        : [
+            "overview",
+            ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
+            ...kViews.slice(1),
+            ...(hasMemory ? (["memory"] as const) : []),
+          ];
 
   useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme;
@@ -131,7 +135,13 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
   );
 }
 
+// Only summaries of ranks were read: there is no recording to show.
+function isOfSummaries(page: PageDocument): boolean {
+  return page.reports.length === 0 && page.joint?.fleet !== undefined;
+}
+
 function pageTitle(page: PageDocument): string {
+  if (isOfSummaries(page)) return `${page.joint?.fleet?.rank_count} ranks`;
   if (page.memory) return fileName(page.memory.source.path);
   if (page.difference) {
     const side = (files: string[]) => (files.length === 1 ? fileName(files[0]) : `${files.length} files`);

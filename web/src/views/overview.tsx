@@ -287,7 +287,15 @@ function WhereBar({ report, theme }: { report: Report; theme: Theme }) {
 
 const kSeverity = { fault: "fault", note: "note", information: "for information" } as const;
 
-function FindingCard({ finding, number, onShow }: { finding: Finding; number: number; onShow(range: Range): void }) {
+export function FindingCard({
+  finding,
+  number,
+  onShow,
+}: {
+  finding: Finding;
+  number: number;
+  onShow(range: Range): void;
+}) {
   const saving = finding.saving_ns;
   const first = finding.evidence.find((e) => e.at)?.at;
   return (

@@ -8,7 +8,8 @@ import { duration, percent } from "../format";
 import { endOfPixel } from "../timeline/draw";
 import { lowerBound, range } from "../timeline/lanes";
 import { ticks, View } from "../timeline/scale";
-import { segments } from "./overview";
+import { FleetView } from "./fleet";
+import { FindingCard, segments } from "./overview";
 
 interface Props {
   page: PageDocument;
@@ -38,6 +39,28 @@ export function RanksView({ page, recordings, theme, onEvidence }: Props) {
           <p class="faint">These recordings do not say that they are ranks of one run; each was judged by itself.</p>
         )}
       </section>
+      {page.reports.length === 0 && (
+        <ol class="findings">
+          {page.joint?.findings.map((finding, i) => (
+            <li key={finding.id}>
+              <FindingCard finding={finding} number={i + 1} onShow={() => undefined} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {page.joint?.fleet && <FleetView fleet={page.joint.fleet} theme={theme} />}
+      {page.reports.length > 0 && (
+        <Recorded page={page} models={models} failed={failed} theme={theme} onEvidence={onEvidence} />
+      )}
+    </>
+  );
+}
+
+type RecordedProps = Pick<Props, "page" | "theme" | "onEvidence"> & { models: Model[]; failed: string };
+
+function Recorded({ page, models, failed, theme, onEvidence }: RecordedProps) {
+  return (
+    <>
       <h2>One row a recording, worst first</h2>
       <div class="scroll">
         <table class="plain ranks">

@@ -1,0 +1,80 @@
+// The key "fleet" of the report's document (docs/formats/report.md), as far as the page reads it, and what is drawn of it.
+export interface FleetParts {
+  idle_ns: Record<string, number>;
+  work_ns: Record<string, number>;
+}
+export interface FleetRank {
+  label: string;
+  rank: number | null;
+  source: string;
+  host: string | null;
+  headline_withheld: string | null;
+  step_ns: number | null;
+  own_ns: number | null;
+  wait_ns: number | null;
+  late_ns: number | null;
+  late_step_ratio: number | null;
+  gpu_busy_ns: number | null;
+  exposed_communication_ns: number | null;
+  kernel_time_ratio: number | null;
+  allocated_peak_bytes: number | null;
+  clock_offset_ns: number;
+  parts: FleetParts | null;
+  first_finding: string | null;
+}
+export interface FleetStep {
+  step: number;
+  typical_own_ns: number;
+  slowest_own_ns: number;
+  slowest: string;
+  arrivals: { kind: string | null; spread_ns: number; transfer_ns: number; first: string; last: string } | null;
+}
+export interface FleetBandwidth {
+  kind: string | null;
+  rank_count: number;
+  from_bytes: number;
+  count: number;
+  best_bus_bytes_per_s: number;
+  median_bus_bytes_per_s: number;
+}
+export interface Fleet {
+  world_size: number | null;
+  rank_count: number;
+  missing_count: number;
+  stragglers: string[];
+  steps: FleetStep[];
+  bandwidths: FleetBandwidth[];
+  ranks: FleetRank[];
+}
+
+export interface FleetPiece {
+  label: string;
+  idle: boolean;
+  kind: string; // cause or kind of work; "wait"
+  ns: number;
+}
+
+// Where a rank's mean step goes: work, idle, and the wait for others last. What is negative by rounding is left out.
+export function fleetPieces(rank: FleetRank): FleetPiece[] {
+  if (rank.parts === null) return [];
+  const list = (parts: Record<string, number>, idle: boolean) =>
+    Object.entries(parts)
+      .filter(([, ns]) => ns > 0)
+      .sort((a, b) => b[1] - a[1])
+      .map(([kind, ns]) => ({ label: kind, idle, kind, ns }));
+  const wait = rank.wait_ns ?? 0;
+  return [
+    ...list(rank.parts.work_ns, false),
+    ...list(rank.parts.idle_ns, true),
+    ...(wait > 0 ? [{ label: "waits for other ranks", idle: true, kind: "wait", ns: wait }] : []),
+  ];
+}
+
+// The ranks worth a bar: all when they are few; else the latest, the typical one and the earliest.
+export function barRanks(fleet: Fleet, most = 12): FleetRank[] {
+  const known = fleet.ranks
+    .filter((rank) => rank.step_ns !== null)
+    .sort((a, b) => (b.late_ns ?? 0) - (a.late_ns ?? 0) || (b.step_ns ?? 0) - (a.step_ns ?? 0));
+  if (known.length <= most) return known;
+  return [...known.slice(0, most - 2), known[Math.floor(known.length / 2)], known[known.length - 1]];
+}
