@@ -114,6 +114,7 @@ struct RankDifference {
   PartChange gpu_busy;                       // == sum of classes == sum of work
   PartChange idle;                           // == sum of causes
   PartChange exposed_communication;          // of gpu_busy
+  PartChange gpu_work;                       // gpu_busy without exposed_communication, which is waiting more than work
   std::optional<double> between_runs_ratio;  // that was taken for the step; missing where runs show it
   std::vector<ClassDifference> classes;      // of those with time, largest difference first; so are all below
   std::vector<IdleDifference> causes;

@@ -261,6 +261,12 @@ class Builder {
                        between_runs_ratio(noise_of_idle(first_, {}), noise_of_idle(second_, {})), 1);
     out_.exposed_communication =
         change(first_.exposed_ns, second_.exposed_ns, before_.exposed_ns, after_.exposed_ns, kHostBetweenRunsRatio, 1);
+    const auto computes = [](const WorkIdentity& identity) {
+      return identity.kernel_class != KernelClass::kCommunication;
+    };
+    out_.gpu_work = change(
+        busy.before_ns - first_.exposed_ns, busy.after_ns - second_.exposed_ns, before_.gpu_work_ns, after_.gpu_work_ns,
+        between_runs_ratio(noise_of_work(before_, first_, computes), noise_of_work(after_, second_, computes)), 1);
     const double step_ratio =
         between_runs_ratio(noise_of_idle(first_, busy_before), noise_of_idle(second_, busy_after));
     out_.mean_step = change(busy.before_ns + idle.before_ns, busy.after_ns + idle.after_ns, before_.step_ns,

@@ -126,8 +126,8 @@ RankSide build_rank_side(const RankRuns& runs, const SharedNames& names) {
   side.gpu_busy_ns = series_of(runs, [](const SummaryStep& step) { return step.gpu_busy_ns; });
   side.idle_ns = series_of(runs, idle_of);
   side.exposed_ns = series_of(runs, [](const SummaryStep& step) { return step.exposed_communication_ns; });
-  side.own_ns =
-      series_of(runs, [](const SummaryStep& step) { return step.duration_ns - step.exposed_communication_ns; });
+  side.gpu_work_ns =
+      series_of(runs, [](const SummaryStep& step) { return step.gpu_busy_ns - step.exposed_communication_ns; });
   for (std::size_t cause = 0; cause < kHostLabelCount; ++cause) {
     side.cause_ns[cause] = series_of(runs, [&](const SummaryStep& step) { return step.idle_ns[cause]; });
   }

@@ -16,7 +16,8 @@ using RankRuns = std::vector<const RankSummary*>;
 
 struct RankSide {
   RankRuns runs;
-  PartSeries step_ns, gpu_busy_ns, idle_ns, exposed_ns, own_ns;  // own: the step without exposed communication
+  PartSeries step_ns, gpu_busy_ns, idle_ns, exposed_ns;
+  PartSeries gpu_work_ns;  // busy without exposed communication
   std::array<PartSeries, kHostLabelCount> cause_ns;
   // Sums to gpu_busy_ns step by step: time that no row has stands in a row without a kernel.
   std::vector<WorkSeries> work;

@@ -232,6 +232,10 @@ TEST(Difference, RanksAreMatchedAndTheOneThatChangedExplains) {
   const RunDifference difference = difference_of(before, after);
   ASSERT_EQ(difference.ranks.size(), 2U);
   EXPECT_EQ(difference.explaining().rank, 1);
+  // Rank 0 was busy longer, waiting; it did not work longer.
+  EXPECT_EQ(difference.typical_rank.rank, 0);
+  EXPECT_TRUE(difference.typical_rank.gpu_busy.is_told);
+  EXPECT_FALSE(difference.typical_rank.gpu_work.is_told);
   EXPECT_EQ(difference.only_before, std::vector<std::int64_t>{2});
   EXPECT_TRUE(difference.is_partial);
   EXPECT_EQ(explain_in_one_line(difference), "rank 1: the GPU waits +20.0 ms for: python");

@@ -27,6 +27,7 @@ DiffReport report_of(CompareVerdict verdict, double ratio, ConfidenceInterval in
   rank.step.interval = interval;
   rank.mean_step = {40 * kMs, rank.after.median_ns, kMs / 10, true};
   rank.gpu_busy = {40 * kMs, rank.after.median_ns, kMs / 10, true};
+  rank.gpu_work = rank.gpu_busy;
   rank.classes = {{KernelClass::kMatmul, rank.gpu_busy}};
   WorkDifference work;
   work.before = work.after = {"aten::mm", "", "gemm", "forward", KernelClass::kMatmul};

@@ -72,14 +72,14 @@ std::string no_difference_words(const RankDifference& rank) {
 // What the steps are too noisy to show, the GPU's own time may.
 std::string busy_words(const RankDifference& rank) {
   if (rank.step.verdict == CompareVerdict::kSlower || rank.step.verdict == CompareVerdict::kFaster) return "";
-  if (!rank.gpu_busy.is_told || rank.gpu_busy.before_ns <= 0) return "";
-  const double ratio = static_cast<double>(rank.gpu_busy.after_ns) / static_cast<double>(rank.gpu_busy.before_ns) - 1;
-  const auto format = DurationFormat::pick(rank.gpu_busy.after_ns, std::abs(rank.gpu_busy.difference_ns()));
+  if (!rank.gpu_work.is_told || rank.gpu_work.before_ns <= 0) return "";
+  const double ratio = static_cast<double>(rank.gpu_work.after_ns) / static_cast<double>(rank.gpu_work.before_ns) - 1;
+  const auto format = DurationFormat::pick(rank.gpu_work.after_ns, std::abs(rank.gpu_work.difference_ns()));
   const std::string change = ratio + 1 >= kManyTimes ? times_words(ratio + 1) + " times as long"
                                                      : fmt::format("{} % {}", percent_number(ratio, std::abs(ratio)),
                                                                    ratio > 0 ? "longer" : "less");
   return fmt::format(" But the GPU works {} in every step: {} instead of {}.", change,
-                     format.text(rank.gpu_busy.after_ns), format.text(rank.gpu_busy.before_ns));
+                     format.text(rank.gpu_work.after_ns), format.text(rank.gpu_work.before_ns));
 }
 
 std::string count_words(double count) {
