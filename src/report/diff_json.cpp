@@ -111,7 +111,7 @@ Json rank_json(const RankDifference& rank) {
       {"after", side_json(rank.after)},         {"step", comparison_json(rank)},
       {"is_host_only", rank.is_host_only},      {"mean_step", change_json(rank.mean_step)},
       {"gpu_busy", change_json(rank.gpu_busy)}, {"exposed_communication", change_json(rank.exposed_communication)},
-      {"idle", change_json(rank.idle)}};
+      {"gpu_work", change_json(rank.gpu_work)}, {"idle", change_json(rank.idle)}};
   Json classes = Json::object(), causes = Json::object(), operators = Json::array();
   for (const ClassDifference& row : rank.classes) {
     classes[std::string(kernel_class_name(row.kernel_class))] = change_json(row.busy);
