@@ -105,9 +105,15 @@ void compare_setups(const GateSide& base, const GateSide& other, const GateOptio
                               " is not known, so it may be another one");
   }
   const std::int64_t base_ranks = most_ranks(base), other_ranks = most_ranks(other);
+  const auto base_sizes = world_sizes_of(base), other_sizes = world_sizes_of(other);
   if (mixed.empty() && base_ranks != other_ranks && base_ranks > 0 && other_ranks > 0) {
     result.losses.push_back("base has " + std::to_string(base_ranks) + (base_ranks == 1 ? " rank" : " ranks") +
                             ", new has " + std::to_string(other_ranks) + ": the slowest may be missing");
+  } else if (base_sizes.size() == 1 && base_sizes == other_sizes && base_ranks < *base_sizes.begin()) {
+    // One rank may stand for all, as training keeps them in step; who wants all of them must see that they are not
+    // there.
+    result.warnings.push_back(std::to_string(base_ranks) + " of " + std::to_string(*base_sizes.begin()) +
+                              " ranks are compared: the slowest may be another");
   }
 }
 

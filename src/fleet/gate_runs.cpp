@@ -149,7 +149,8 @@ void check_rank_counts(GateSide& side) {
       std::minmax_element(side.runs.begin(), side.runs.end(),
                           [](const GateRun& a, const GateRun& b) { return a.rank_count < b.rank_count; });
   if (fewest == side.runs.end() || fewest->rank_count == most->rank_count) return;
-  side.losses.push_back("a run has " + std::to_string(fewest->rank_count) + " ranks where another has " +
+  side.losses.push_back("a run has " + std::to_string(fewest->rank_count) +
+                        (fewest->rank_count == 1 ? " rank" : " ranks") + " where another has " +
                         std::to_string(most->rank_count));
 }
 

@@ -52,7 +52,7 @@ TEST(GateRuns, ARankThatIsMissingShiftsNoOther) {
   EXPECT_EQ(side.runs[2].rank_count, 2);
   EXPECT_EQ(side.runs[2].steps_ns.front(), 13);
   ASSERT_EQ(side.losses.size(), 1U);
-  EXPECT_EQ(side.losses.front(), "a run has 1 ranks where another has 2");
+  EXPECT_EQ(side.losses.front(), "a run has 1 rank where another has 2");
 }
 
 TEST(GateRuns, WithoutClocksRanksAreTakenInTurn) {

@@ -167,6 +167,12 @@ TEST(Gate, KindsOfTimesAndNumbersOfRanksAreNotMixed) {
   four.runs.front().rank_count = 7;
   const GateResult missing = judge_gate(eight, four, {});
   EXPECT_EQ(step_doubt(missing), GateDoubt::kLost);
+  // As many on both sides are comparable, and it is said that not all are there.
+  eight.runs.front().rank_count = 7;
+  const GateResult some = judge_gate(eight, four, {});
+  EXPECT_EQ(some.verdict, GateVerdict::kPassed);
+  ASSERT_EQ(some.warnings.size(), 1U);
+  EXPECT_EQ(some.warnings.front(), "7 of 8 ranks are compared: the slowest may be another");
 }
 
 TEST(Gate, OtherUnitsAreNoticed) {
