@@ -232,8 +232,8 @@ TEST(Summarize, TimesThatCannotBeGiveNoSteps) {
   const RankSummary summary = summarize(trace_from_text(R"(
     gpu/7     [K1][K2]
     where
-      K1 = gemm_kernel @ -9000000000000000000..-8999999999999999000
-      K2 = gemm_kernel @ 8000000000000000000..9000000000000000000
+      K1 = gemm_kernel @ -4000000000000000000..-3999999999999999000
+      K2 = gemm_kernel @ 3000000000000000000..4000000000000000000
   )"));
   EXPECT_TRUE(summary.steps.empty());
   EXPECT_TRUE(summary.work.empty());
