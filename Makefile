@@ -90,7 +90,7 @@ docs: setup setup-python
 	@cmake --preset release $(WITH_PYTHON) > build/configure.log || { cat build/configure.log; exit 1; }
 	@$(CMAKE_BUILD) release -j $(JOBS) --target stepscope_python
 	@PYTHONPATH=build/release/python build/venv/bin/python -B -m pdoc --docformat markdown --output-directory build/docs/python \
-	  stepscope stepscope.torch stepscope.integrations.lightning stepscope.integrations.huggingface
+	  stepscope stepscope.fleet stepscope.torch stepscope.integrations.lightning stepscope.integrations.huggingface
 	@echo build/docs/python/index.html
 
 # Minutes, and from the network: not part of `make test`, which looks at the sdist alone.

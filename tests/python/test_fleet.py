@@ -505,6 +505,12 @@ class Report(Folder):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, self.report.text(width=100), ""))
         done = subprocess.run([*command, "--json"], capture_output=True, text=True)
         self.assertEqual(self.report.to_dict(), json.loads(done.stdout))
+        # Nor does it matter who prints it.
+        from stepscope import _program
+
+        self.report.save(self.folder / "run.sss")
+        done = subprocess.run([_program.path(), "report", self.folder / "run.sss", "--width", "100"], capture_output=True, text=True)
+        self.assertEqual(done.stdout, self.report.text(width=100))
         done = subprocess.run([*command, "--top", "x"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         done = subprocess.run([*command, str(self.folder / "none.json"), "--width=100"], capture_output=True, text=True)

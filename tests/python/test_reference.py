@@ -10,7 +10,7 @@ from pathlib import Path
 
 import support
 
-MODULES = ["stepscope", "stepscope.memory", "stepscope.torch"]
+MODULES = ["stepscope", "stepscope.fleet", "stepscope.memory", "stepscope.torch"]
 
 
 def public_names(module) -> list[str]:
@@ -26,7 +26,7 @@ class Reference(unittest.TestCase):
     @support.needs("pdoc")
     def test_every_public_name_has_an_entry(self):
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-B", "-m", "pdoc", "--docformat", "markdown", "--output-directory", folder, "stepscope", "stepscope.torch"]
+            command = [sys.executable, "-B", "-m", "pdoc", "--docformat", "markdown", "--output-directory", folder, "stepscope", "stepscope.fleet", "stepscope.torch"]
             subprocess.run(command, check=True, capture_output=True)
             for name in MODULES:
                 page = Path(folder, *name.split(".")).with_suffix(".html").read_text()

@@ -22,6 +22,7 @@ class Progress:
 
     @property
     def bytes_per_s(self) -> float:
+        """Bytes as stored, over the time so far."""
         return self.done_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     @property

@@ -17,7 +17,7 @@ class FleetReport:
     """All ranks of a run together. Made by `report`, `merge` and `load`; immutable.
 
     `print(report)` is what `stepscope report` prints; `report["verdict"]` and every other key are those of
-    docs/formats/fleet.md; `table()` has one row a rank. Times are integer nanoseconds, sizes bytes, ratios 0 to 1;
+    docs/formats/report.md; `table()` has one row a rank. Times are integer nanoseconds, sizes bytes, ratios 0 to 1;
     unknown is None, never 0. Pickling keeps the summary (at most 256 KiB a rank).
     """
 
@@ -46,6 +46,7 @@ class FleetReport:
         return self.to_dict()[key]
 
     def keys(self) -> Iterator[str]:
+        """Those of the document."""
         return iter(self.to_dict())
 
     @property
@@ -72,6 +73,7 @@ class FleetReport:
         return len(self.table())
 
     def text(self, width: int = 80, colour: bool = False) -> str:
+        """What `stepscope report` prints, for a place of `width` columns; `colour`: with a terminal's escapes."""
         return _core.fleet_report(self._summary, width=width, colour=colour)
 
     def __str__(self) -> str:
