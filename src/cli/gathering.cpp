@@ -93,6 +93,10 @@ Gathered gather_summaries(const GatherRequest& request) {
   gathered.is_summarized = true;
   gathered.wrong = std::move(all.wrong);
   gathered.run = std::move(all.run);
+  // Whoever asks for one rank does not miss the others.
+  for (RankSummary& rank : gathered.run.ranks) {
+    if (request.trace.rank) rank.world_size.reset();
+  }
   return gathered;
 }
 

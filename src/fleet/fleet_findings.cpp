@@ -34,9 +34,9 @@ double share_of(DurationNs part, DurationNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+// "Rank 3"; the names of files stay as they are.
 std::string capital(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
-    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  if (text.starts_with("rank ") || text.starts_with("ranks ")) text.front() = 'R';
   return text;
 }
 
@@ -380,7 +380,7 @@ std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
   if (what.empty()) return std::nullopt;
   finding.id = "incomplete-run";
   finding.severity = Severity::kNote;
-  finding.title = capital(list_words(what));
+  finding.title = list_words(what);
   finding.advice = {"Give all files of one run and no others, one a rank; what is missing may be what all wait for"};
   return finding;
 }
@@ -461,7 +461,7 @@ std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<Fleet
     if (found.finding.severity != Severity::kFault || found.finding.id == "incomplete-data") continue;
     return found.finding.title + "." + (found.finding.gain.empty() ? "" : " " + found.finding.gain);
   }
-  const std::string of = facts.missing_count > 0 ? " that are here" : "";
+  const std::string of = facts.missing_count == 0 ? "" : judged == 1 ? " that is here" : " that are here";
   std::string out = "No fault found on " + count_of(static_cast<std::int64_t>(judged), "rank", "ranks") + of + ".";
   for (const FleetFinding& found : findings) {
     if (found.finding.id == "compute-bound") return out + " " + found.finding.title + ".";

@@ -23,9 +23,14 @@ std::string label_of(const FleetFacts& facts, std::size_t row) { return clean_te
 
 // "2 of 8 ranks", "64 ranks".
 std::string rank_words(const FleetFacts& facts) {
-  const std::string count = show_count(counted(facts.ranks.size()));
-  if (!facts.world_size) return show_counted(counted(facts.ranks.size()), "rank");
-  return fmt::format("{} of {}", count, show_counted(*facts.world_size, "rank"));
+  const std::int64_t numbered = counted(facts.ranks.size() - facts.without_rank_count);
+  std::string text = facts.world_size
+                         ? fmt::format("{} of {}", show_count(numbered), show_counted(*facts.world_size, "rank"))
+                         : show_counted(numbered, "rank");
+  if (facts.without_rank_count > 0) {
+    text += fmt::format(" and {} without a number", show_counted(counted(facts.without_rank_count), "file"));
+  }
+  return text;
 }
 
 std::string host_words(const FleetFacts& facts) {
@@ -107,16 +112,20 @@ void add_facts(const FleetFacts& facts, Page& page) {
   const auto format = DurationFormat::pick(facts.step_ns->median, facts.step_ns->max - facts.step_ns->min);
   const std::string busy = busy_words(facts);
   add_labelled("step",
-               spread_words(*facts.step_ns, format) + " on the typical rank" + (busy.empty() ? "" : "; " + busy), page);
+               spread_words(*facts.step_ns, format) + (facts.ranks.size() > 1 ? " on the typical rank" : "") +
+                   (busy.empty() ? "" : "; " + busy),
+               page);
   if (facts.exposed_communication_ns && facts.exposed_communication_ns->max > 0) {
     const FleetSpread& exposed = *facts.exposed_communication_ns;
     const auto waiting = [](std::optional<DurationNs> wait) {
       return wait && *wait > 0 ? fmt::format(", of it {} waiting for others", show_duration(*wait)) : std::string();
     };
-    std::string text = fmt::format("exposed {}{} on the typical rank", show_duration(exposed.median),
-                                   share_words(facts, exposed.median));
+    std::string text = fmt::format("exposed {}{}", show_duration(exposed.median), share_words(facts, exposed.median));
+    if (facts.ranks.size() > 1) text += " on the typical rank";
     if (facts.wait_ns) text += waiting(facts.wait_ns->median);
-    text += fmt::format("; {} at most ({})", show_duration(exposed.max), label_of(facts, exposed.max_rank));
+    if (facts.ranks.size() > 1) {
+      text += fmt::format("; {} at most ({})", show_duration(exposed.max), label_of(facts, exposed.max_rank));
+    }
     if (facts.wait_ns && facts.wait_ns->median == 0) text += waiting(facts.ranks[exposed.max_rank].wait_ns);
     add_labelled("comm.", text, page);
   }
@@ -263,7 +272,7 @@ void add_table(const RankReports& ranks, Page& page) {
 // Findings -----------------------------------------------------------------------------------------------------------
 
 std::string where_words(const SharedFinding& shared, const FleetFacts& facts) {
-  if (shared.found_on.empty()) return "";
+  if (shared.found_on.empty() || facts.ranks.size() < 2) return "";
   const std::string all = show_counted(counted(facts.ranks.size()), "rank");
   if (shared.found_on.size() == facts.ranks.size()) return facts.ranks.size() == 2 ? "on both ranks" : "on all " + all;
   return fmt::format("on {} of {}", show_count(counted(shared.found_on.size())), all);
