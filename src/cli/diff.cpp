@@ -39,7 +39,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "A and B: a file, folder, 'pattern' or @list; with --vs all before it is A")
+  app.add_option("FILE", request.files, "A, B: a file, folder, 'pattern' or @list; with --vs all before it is A")
       ->required()
       ->type_name("");
   app.add_option("--vs", request.others, "side B, where a side has several files")->type_name("FILE...");

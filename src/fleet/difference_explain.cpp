@@ -38,7 +38,12 @@ std::string row_words(const WorkDifference& row) {
   const double after = static_cast<double>(row.busy.after_ns) / row.after_call_count;
   if (!(before > 0)) return name;
   const double ratio = after / before - 1;
-  std::snprintf(text, sizeof text, "%.2g %% %s a call", std::abs(ratio) * 100, ratio > 0 ? "longer" : "shorter");
+  constexpr double kManyTimes = 0.5;  // more: "2.2 times as long" says it better than percent
+  if (ratio >= kManyTimes) {
+    std::snprintf(text, sizeof text, "%.2g times as long a call", ratio + 1);
+  } else {
+    std::snprintf(text, sizeof text, "%.2g %% %s a call", std::abs(ratio) * 100, ratio > 0 ? "longer" : "shorter");
+  }
   return name + ": " + (row.match == WorkMatch::kRenamed ? "another kernel, " : "") + text;
 }
 

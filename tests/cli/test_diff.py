@@ -214,6 +214,10 @@ class Screen(unittest.TestCase):
             for line in lines:
                 self.assertLessEqual(columns(line), 80, line)
 
+    def test_the_help_fits(self):
+        for line in run("diff", "--help").out.splitlines():
+            self.assertLessEqual(columns(line), 80, line)
+
     def test_all_lines_fit_every_width(self):
         for width in (40, 80, 160):
             for line in diff("ddp_rank0", "straggler_rank0", "--width", width).out.splitlines():
