@@ -22,7 +22,8 @@ constexpr const char* kExamples =
     "  stepscope diff before.pickle after.pickle       memory snapshots: by line\n"
     "  stepscope diff before.json.gz after.json.gz --json | jq .explaining_rank\n\n"
     "A side is one recording, several of one program (each counts once), or the ranks\n"
-    "of a run (matched by rank): traces, captures or summaries (.sss).\n\n"
+    "of a run (matched by rank): traces, captures or summaries (.sss), by name, as a\n"
+    "folder, a 'pattern' in quotes or @list.\n\n"
     "Parts sum to the difference of the mean step; those within their noise are said\n"
     "to be. docs/diff.md tells how noise is known.\n\n"
     "Exit status: 0 compared, whatever the answer, 2 wrong usage, 3 nothing usable or\n"
@@ -39,9 +40,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.files, "A, B: a file, folder, 'pattern' or @list; with --vs all before it is A")
-      ->required()
-      ->type_name("");
+  app.add_option("FILE", request.files, "A and B; with --vs all before it is side A")->required()->type_name("");
   app.add_option("--vs", request.others, "side B, where a side has several files")->type_name("FILE...");
   app.add_option("--top", request.top, "rows of each table (10); 0: the first screen only")
       ->type_name("N")
