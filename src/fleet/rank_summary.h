@@ -37,7 +37,7 @@ struct SummaryStep {
 // A process group. Files without groups have one, with an empty name.
 struct SummaryGroup {
   std::string name;
-  std::string description;          // "default_pg", "mesh_tp", ...; empty if the file does not say
+  std::string description;  // "default_pg", "mesh_tp", ...; empty if the file does not say
   std::optional<std::int64_t> size{};
   std::vector<std::int64_t> ranks;  // ascending; empty if unknown
 };

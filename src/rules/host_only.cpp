@@ -1,5 +1,5 @@
-// Sums by name and step, over the rows of one thread. A map by name is enough: a run without a GPU has few rows, and only
-// one with an outlier is looked at.
+// Sums by name and step, over the rows of one thread. A map by name is enough: a run without a GPU has few rows, and
+// only one with an outlier is looked at.
 #include "rules/host_only.h"
 
 #include <algorithm>
