@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -18,6 +19,15 @@ from stepscope import fleet
 STORE_BYTES = 80 << 20
 # A dead node is noticed within seconds; by itself Ray asks for 20.
 NOTICE = {"health_check_period_ms": 1000, "health_check_timeout_ms": 3000, "health_check_failure_threshold": 3}
+
+
+def is_below(process, ancestor):
+    while process > 1 and process != ancestor:
+        try:
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return process == ancestor
 
 
 @support.needs("ray")
@@ -57,6 +67,18 @@ class Ray(unittest.TestCase):
 
     def by_ray(self, what, **how):
         return fleet.report(what, engine="ray", address=self.cluster.address, **{"progress": False, **how})
+
+    def wait_until_it_reads(self, node):
+        """Until a process of the node has begun a file, whose next block is a fifth of a second away."""
+        raylet = node.all_processes["raylet"][0].process.pid
+        seen = len(self.store.reads())
+        for _ in range(3000):
+            reads = self.store.reads()
+            if any(offset == 0 and is_below(process, raylet) for _, offset, process in reads[seen:]):
+                return
+            seen = len(reads)
+            time.sleep(0.01)
+        self.fail("the second node reads nothing")
 
     # The tests are named in order: the last loses the second node.
 
@@ -121,9 +143,9 @@ class Ray(unittest.TestCase):
         lost_at = []
 
         def lose(now):
-            # The second node reads half of them, and is reading one now.
             if now.done_count >= 6 and not lost_at:
                 lost_at.append(now.done_count)
+                self.wait_until_it_reads(self.second)
                 self.cluster.remove_node(self.second, allow_graceful=False)
 
         out = io.StringIO()
