@@ -313,7 +313,7 @@ export function FindingCard({
       </header>
       <h3>{finding.title}</h3>
       {finding.gain && <p class="gain">{capital(finding.gain.replace(/\.$/, ""))}.</p>}
-      {finding.found_on && <p class="faint">On {finding.found_on.join(", ")}</p>}
+      {finding.found_on?.length ? <p class="faint">Seen in: {finding.found_on.join(", ")}</p> : null}
       <div class="columns">
         <div>
           <h4>How it shows</h4>
