@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <set>
 
+#include "stats/bootstrap.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
@@ -71,9 +73,35 @@ std::set<std::int64_t> world_sizes_of(const GateSide& side) {
   return sizes;
 }
 
+std::set<std::string> backends_of(const GateSide& side) {
+  std::set<std::string> backends;
+  for (const GateRun& run : side.runs) {
+    if (!run.backend.empty()) backends.insert(run.backend);
+  }
+  return backends;
+}
+
+std::set<std::string> words_of(const std::set<std::int64_t>& numbers) {
+  std::set<std::string> words;
+  for (const std::int64_t number : numbers) words.insert(std::to_string(number));
+  return words;
+}
+
+// Runs of one side that are strangers to each other: their scatter would be taken for noise.
+void find_mixed_within(const GateSide& side, const std::string& name, std::vector<std::string>& mixed) {
+  if (const auto sizes = world_sizes_of(side); sizes.size() > 1) {
+    mixed.push_back(name + " has runs of several programs, with world sizes " + joined(words_of(sizes)));
+  }
+  if (const auto backends = backends_of(side); backends.size() > 1) {
+    mixed.push_back(name + " has runs of several programs, with backends " + joined(backends));
+  }
+}
+
 // Each sentence says why base and new are two different things.
 std::vector<std::string> find_mixed(const GateSide& base, const GateSide& other) {
   std::vector<std::string> mixed;
+  find_mixed_within(base, "base", mixed);
+  find_mixed_within(other, "new", mixed);
   const auto base_devices = devices_of(base), other_devices = devices_of(other);
   if (!base_devices.empty() && !other_devices.empty() && base_devices != other_devices) {
     mixed.push_back("another GPU: base " + joined(base_devices) + ", new " + joined(other_devices));
@@ -143,6 +171,71 @@ std::string missing_words(bool base, bool other, const std::string& what) {
   return std::string(base && other ? "base and new have" : base ? "base has" : "new has") + " no " + what;
 }
 
+// Where compare_samples takes Student's t: its ratio is one of geometric means, and so must the times be.
+bool are_few_runs(const std::vector<RunTimes>& base, const std::vector<RunTimes>& other, const GateOptions& options) {
+  const std::size_t fewest = std::min(base.size(), other.size());
+  return fewest > 0 && std::max(base.size(), other.size()) > 1 && fewest < least_sample_count(options.confidence_ratio);
+}
+
+std::optional<double> geometric_mean_of_medians(const std::vector<RunTimes>& runs) {
+  double sum = 0, count = 0;
+  for (const RunTimes& run : runs) {
+    RunTimes times;
+    std::copy_if(run.begin(), run.end(), std::back_inserter(times), [](double ns) { return ns > 0; });
+    const auto median = quantile(times, 0.5);
+    if (!median) continue;
+    sum += std::log(*median);
+    ++count;
+  }
+  return count > 0 ? std::optional(std::exp(sum / count)) : std::nullopt;
+}
+
+// All steps of a side together.
+struct Pool {
+  std::vector<double> steps_ns;
+  double count = 0, mean = 0, error = 0;  // standard error of the mean
+};
+
+Pool pool_of(const std::vector<RunTimes>& runs) {
+  Pool pool;
+  for (const RunTimes& run : runs) pool.steps_ns.insert(pool.steps_ns.end(), run.begin(), run.end());
+  pool.count = static_cast<double>(pool.steps_ns.size());
+  double squares = 0;
+  for (const double step : pool.steps_ns) pool.mean += step / pool.count;
+  for (const double step : pool.steps_ns) squares += (step - pool.mean) * (step - pool.mean);
+  if (pool.count > 1) pool.error = std::sqrt(squares / (pool.count - 1) / pool.count);
+  return pool;
+}
+
+// The median of steps of which four in ten take ten times as long is as it was. What a job pays is the mean, so that a
+// rise of it, or of the 90th percentile, is said. It does not fail the gate: both are far noisier than the median. Of
+// noise alone three standard errors say so once in 700 comparisons where steps are independent.
+std::string tail_words(const std::vector<RunTimes>& base_runs, const std::vector<RunTimes>& other_runs, double limit) {
+  constexpr double kErrors = 3, kRank = 0.9;
+  const Pool base = pool_of(base_runs), other = pool_of(other_runs);
+  const auto words = [](const char* what, double ratio) {
+    const auto tenths = std::llround((ratio - 1) * 1000);
+    return std::string(what) + " step is " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+  };
+  std::string text;
+  const double limit_ratio = 1 + limit;
+  if (other.mean > base.mean * limit_ratio && other.mean - base.mean > kErrors * std::hypot(base.error, other.error)) {
+    text = words("the mean", other.mean / base.mean);
+  }
+  const double base_high = quantile(base.steps_ns, kRank).value_or(0);
+  const double other_high = quantile(other.steps_ns, kRank).value_or(0);
+  if (base_high > 0 && other_high > base_high * limit_ratio) {
+    // How many of new's steps lie above base's percentile: a tenth, if nothing has changed.
+    const auto above = static_cast<double>(std::count_if(other.steps_ns.begin(), other.steps_ns.end(),
+                                                         [base_high](double step) { return step > base_high; }));
+    const double error = std::sqrt(kRank * (1 - kRank) * (1 / base.count + 1 / other.count));
+    if (above / other.count - (1 - kRank) > kErrors * error) {
+      text += (text.empty() ? "" : " and ") + words("the 90th percentile of the", other_high / base_high);
+    }
+  }
+  return text.empty() ? "" : text + " slower, beyond the limit, while the median is not: some steps take much longer";
+}
+
 GateCheck check_step_time(const GateSide& base, const GateSide& other, const GateOptions& options) {
   GateCheck check;
   check.quantity = GateQuantity::kStepTime;
@@ -152,13 +245,20 @@ GateCheck check_step_time(const GateSide& base, const GateSide& other, const Gat
   compare.confidence_ratio = options.confidence_ratio;
   compare.between_runs_ratio = options.between_runs_ratio;
   compare.seed = options.seed;
-  const std::optional<double> base_median = compare_samples(base_times, {}, compare).base_median;
-  check.limit_ratio = limit_ratio(options.slower, base_median);
+  const bool is_few = are_few_runs(base_times, other_times, options);
+  const auto base_middle =
+      is_few ? geometric_mean_of_medians(base_times) : compare_samples(base_times, {}, compare).base_median;
+  check.limit_ratio = limit_ratio(options.slower, base_middle);
   compare.tolerance_ratio = check.limit_ratio.value_or(0);
   check.comparison = compare_samples(base_times, other_times, compare);
   check.base = check.comparison.base_median;
   check.other = check.comparison.other_median;
   check.ratio = check.comparison.ratio;
+  if (is_few && check.comparison.interval) {
+    check.is_geometric_mean = true;
+    check.base = base_middle;
+    check.other = geometric_mean_of_medians(other_times);
+  }
   if (base_times.empty() || other_times.empty()) {
     return doubtful(check, GateDoubt::kMissing, missing_words(base_times.empty(), other_times.empty(), "steps"));
   }
@@ -168,8 +268,9 @@ GateCheck check_step_time(const GateSide& base, const GateSide& other, const Gat
     return doubtful(check, GateDoubt::kTooFew, check.comparison.reason);
   }
   check.verdict = check.comparison.verdict == CompareVerdict::kSlower ? GateVerdict::kFailed : GateVerdict::kPassed;
-  if (check.verdict == GateVerdict::kPassed && options.strict &&
-      check.comparison.interval->high > 1 + *check.limit_ratio) {
+  if (check.verdict == GateVerdict::kFailed) return check;
+  if (*check.ratio <= 1 + *check.limit_ratio) check.tail = tail_words(base_times, other_times, *check.limit_ratio);
+  if (options.strict && (check.comparison.interval->high > 1 + *check.limit_ratio || !check.tail.empty())) {
     return doubtful(check, GateDoubt::kNotProven, "");
   }
   return check;
@@ -242,14 +343,33 @@ void warn_of_units(const GateCheck& step, GateResult& result) {
   }
 }
 
+void warn_of_same_times(const GateSide& base, const GateSide& other, GateResult& result) {
+  for (const GateRun& run : other.runs) {
+    const auto same = std::find_if(base.runs.begin(), base.runs.end(), [&run](const GateRun& candidate) {
+      return run.steps_ns.size() > 1 && candidate.steps_ns == run.steps_ns;
+    });
+    if (same == base.runs.end()) continue;
+    result.warnings.push_back(same->source == run.source
+                                  ? run.source + " is on both sides: it is compared with itself"
+                                  : "base's " + same->source + " and new's " + run.source +
+                                        " have the very same steps: is one a copy of the other?");
+    return;
+  }
+}
+
 // What passes on data that are not whole, or between two different things, has not passed.
-void apply_doubts(GateResult& result) {
+void apply_doubts(const GateSide& base, const GateSide& other, GateResult& result) {
+  // Of a base that is not whole the peak, and the slowest of its ranks, are lower bounds: they prove no failure.
+  const bool misses_ranks = most_ranks(base) < most_ranks(other) && most_ranks(base) > 0 && !result.losses.empty();
   for (GateCheck& check : result.checks) {
     if (check.verdict == GateVerdict::kNotAsked) continue;
+    const bool is_memory = check.quantity != GateQuantity::kStepTime;
+    const bool is_lower_bound = misses_ranks || (is_memory && !base.losses.empty());
     if (result.not_comparable) {
       check.verdict = GateVerdict::kCannotTell;
       check.doubt = GateDoubt::kNotComparable;
-    } else if (check.verdict == GateVerdict::kPassed && !result.losses.empty()) {
+    } else if ((check.verdict == GateVerdict::kPassed && !result.losses.empty()) ||
+               (check.verdict == GateVerdict::kFailed && is_lower_bound)) {
       check.verdict = GateVerdict::kCannotTell;
       check.doubt = GateDoubt::kLost;
     }
@@ -265,8 +385,14 @@ void apply_doubts(GateResult& result) {
 }
 
 void take_remarks(const GateSide& side, const char* name, GateResult& result) {
-  for (const std::string& loss : side.losses) result.losses.push_back(std::string(name) + ": " + loss);
-  for (const std::string& warning : side.warnings) result.warnings.push_back(std::string(name) + ": " + warning);
+  const auto add = [name](const std::vector<std::string>& from, std::vector<std::string>& into) {
+    for (const std::string& remark : from) {
+      std::string named = std::string(name) + ": " + remark;
+      if (std::find(into.begin(), into.end(), named) == into.end()) into.push_back(std::move(named));
+    }
+  };
+  add(side.losses, result.losses);
+  add(side.warnings, result.warnings);
 }
 
 bool is_memory_alone(const GateSide& side) {
@@ -349,9 +475,11 @@ GateResult judge_gate(const GateSide& base, const GateSide& other, const GateOpt
   if (!is_memory_alone(base) || !is_memory_alone(other)) {
     result.checks.push_back(check_step_time(base, other, options));
     warn_of_units(result.checks.front(), result);
+    warn_of_same_times(base, other, result);
+    if (!result.checks.front().tail.empty()) result.warnings.push_back(result.checks.front().tail);
   }
   add_memory(base, other, options, result);
-  apply_doubts(result);
+  apply_doubts(base, other, result);
   return result;
 }
 

@@ -51,6 +51,7 @@ struct GateRun {
   std::optional<std::int64_t> rank, world_size;  // of the rank that gives the steps
   std::optional<std::int64_t> allocated_peak_bytes, reserved_peak_bytes;
   std::string device_name;  // empty if unknown
+  std::string backend;      // "nccl"; empty if unknown
 };
 
 struct GateSide {
@@ -62,8 +63,13 @@ struct GateSide {
 };
 
 // The runs in a set of summaries: recordings without a rank are one each; those of different ranks that began within a
-// minute of each other are one together. A rank that is there twice belongs to two runs.
+// minute of each other are one together. A rank that is there twice belongs to two runs; ranks of other world sizes or
+// backends never belong to one. Recordings that are equal but for the name of their file count once.
 [[nodiscard]] GateSide gate_side(const RunSummary& run);
+
+// Takes out runs whose steps are those of another to the last digit, and says so: a copy knows nothing of how much runs
+// differ. Runs of one step are kept, as two commands may take equally long.
+void drop_copied_runs(GateSide& side);
 
 // A limit is a share of the base or a size of its own.
 struct GateLimit {
@@ -93,7 +99,7 @@ enum class GateDoubt : std::uint8_t {
   kTooFew,         // steps or runs: `reason` says how many are needed
   kMissing,        // a side has no such values
   kWithheld,       // the step times cannot be trusted
-  kNotProven,      // strict: the interval reaches beyond the limit
+  kNotProven,      // strict: the interval reaches beyond the limit, or the mean or p90 rose beyond it
   kNotComparable,  // GateResult::not_comparable
   kLost,           // within the limit, but of data that are not whole
 };
@@ -105,10 +111,13 @@ struct GateCheck {
   GateDoubt doubt = GateDoubt::kNone;  // of kCannotTell
   std::string reason;                  // of kTooFew, kMissing, kWithheld: a sentence without its full stop
   std::optional<double> base, other;   // ns, or bytes: medians over runs
-  std::optional<double> ratio;         // other / base
-  std::optional<GateLimit> limit;      // as asked; missing: nothing was
-  std::optional<double> limit_ratio;   // the same as a share of base; missing when base is
-  Comparison comparison;               // of the step time
+  bool is_geometric_mean = false;      // of the runs' medians, as the ratio is: several runs, but too few to resample
+  // The mean or the 90th percentile rose beyond the limit while the median did not: a sentence; empty if none did.
+  std::string tail;
+  std::optional<double> ratio;        // other / base
+  std::optional<GateLimit> limit;     // as asked; missing: nothing was
+  std::optional<double> limit_ratio;  // the same as a share of base; missing when base is
+  Comparison comparison;              // of the step time
 };
 
 struct GateResult {

@@ -4,9 +4,11 @@
 // clocks: all ranks of a run begin to record within seconds of each other, while the next repetition of a program needs
 // longer to start. Names of files were rejected: they are anybody's.
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <utility>
 
 #include "fleet/gate.h"
+#include "fleet/summary_file.h"
 #include "fleet/summary_limits.h"
 #include "stats/quantiles.h"
 
@@ -32,9 +34,16 @@ bool has_rank(const Bundle& bundle, std::int64_t rank) {
                      [rank](const RankSummary* summary) { return summary->rank == rank; });
 }
 
+// What is not known is no sign, as in fleet/roster.cpp.
+bool are_strangers(const RankSummary& a, const RankSummary& b) {
+  const bool other_size = a.world_size && b.world_size && a.world_size != b.world_size;
+  return other_size || (!a.backend.empty() && !b.backend.empty() && a.backend != b.backend);
+}
+
 // The distance from a bundle that may take the recording; missing: it may not.
 std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& summary) {
   if (!summary.rank || !bundle.ranks.front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
+  if (are_strangers(*bundle.ranks.front(), summary)) return std::nullopt;
   const auto start = start_of(summary);
   if (!start || !bundle.start_ns) return start || bundle.start_ns ? std::nullopt : std::optional<std::uint64_t>(0);
   const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
@@ -43,10 +52,7 @@ std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& s
 }
 
 // In order of time where there is a clock, else as they stand.
-std::vector<Bundle> bundle_ranks(const RunSummary& run) {
-  std::vector<const RankSummary*> ordered;
-  ordered.reserve(run.ranks.size());
-  for (const RankSummary& summary : run.ranks) ordered.push_back(&summary);
+std::vector<Bundle> bundle_ranks(std::vector<const RankSummary*> ordered) {
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const RankSummary* a, const RankSummary* b) { return start_of(*a) < start_of(*b); });
   std::vector<Bundle> bundles;
@@ -107,6 +113,7 @@ GateRun run_of(const Bundle& bundle) {
   run.rank = slowest->rank;
   run.world_size = slowest->world_size;
   run.device_name = slowest->device_name;
+  run.backend = slowest->backend;
   return run;
 }
 
@@ -125,6 +132,45 @@ void add_doubts(const RankSummary& summary, GateSide& side) {
         std::to_string(static_cast<std::int64_t>(summary.steps.size()) + summary.steps_not_kept_count) +
         " steps are in the summary");
   }
+}
+
+std::string copy_words(const std::string& copy, const std::string& original) {
+  return copy + ": the same as " + original + ", counted once";
+}
+
+// All but the name of the file, as bytes: there is no field that a copy could differ in.
+std::string content_of(RankSummary summary) {
+  summary.source.clear();
+  return write_summary({{std::move(summary)}, {}});
+}
+
+// Few recordings have the same steps, so that few are written out to be compared.
+bool may_be_copy(const RankSummary& a, const RankSummary& b) {
+  const auto same_step = [](const SummaryStep& x, const SummaryStep& y) {
+    return x.start_ns == y.start_ns && x.duration_ns == y.duration_ns;
+  };
+  if (kind_of(a) == GateTimeKind::kCommandRuns) return false;  // two commands may take equally long
+  return a.rank == b.rank && a.event_count == b.event_count &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
+}
+
+std::vector<const RankSummary*> without_copies(const RunSummary& run, GateSide& side) {
+  std::vector<const RankSummary*> kept;
+  std::multimap<std::pair<std::int64_t, std::uint64_t>, const RankSummary*> known;  // by rank and events
+  for (const RankSummary& summary : run.ranks) {
+    const std::pair<std::int64_t, std::uint64_t> key(summary.rank.value_or(-1), summary.event_count);
+    const auto [begin, end] = known.equal_range(key);
+    const auto original = std::find_if(begin, end, [&summary](const auto& entry) {
+      return may_be_copy(*entry.second, summary) && content_of(*entry.second) == content_of(summary);
+    });
+    if (original != end) {
+      side.warnings.push_back(copy_words(named(summary), named(*original->second)));
+      continue;
+    }
+    known.emplace(key, &summary);
+    kept.push_back(&summary);
+  }
+  return kept;
 }
 
 bool any_memory(const RankSummary& summary) {
@@ -158,13 +204,30 @@ void check_rank_counts(GateSide& side) {
 
 GateSide gate_side(const RunSummary& run) {
   GateSide side;
-  const std::vector<Bundle> bundles = bundle_ranks(run);
+  const std::vector<const RankSummary*> recordings = without_copies(run, side);
+  const std::vector<Bundle> bundles = bundle_ranks(recordings);
   for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle));
-  for (const RankSummary& summary : run.ranks) add_doubts(summary, side);
+  for (const RankSummary* summary : recordings) add_doubts(*summary, side);
   warn_of_ranks_without_memory(bundles, side);
   check_rank_counts(side);
   for (const UnreadableRank& rank : run.unreadable) side.losses.push_back(rank.source + ": " + rank.reason);
   return side;
+}
+
+void drop_copied_runs(GateSide& side) {
+  std::map<std::pair<GateTimeKind, std::vector<double>>, std::string> known;  // its source
+  std::vector<GateRun> kept;
+  for (GateRun& run : side.runs) {
+    if (run.steps_ns.size() > 1) {
+      const auto [original, is_new] = known.emplace(std::pair(run.kind, run.steps_ns), run.source);
+      if (!is_new) {
+        side.warnings.push_back(copy_words(run.source, original->second));
+        continue;
+      }
+    }
+    kept.push_back(std::move(run));
+  }
+  side.runs = std::move(kept);
 }
 
 std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs) {

@@ -42,6 +42,49 @@ TEST(GateRuns, RanksOfOneTimeAreOneRunAndTheSlowestGivesItsSteps) {
   EXPECT_TRUE(side.losses.empty());
 }
 
+TEST(GateRuns, CopiesCountOnce) {
+  RankSummary copy = summary({}, 5 * kSecond, 10), other = copy;
+  copy.source = "copy";
+  other.source = "other";
+  other.steps.back().gpu_busy_ns = 3;
+  const GateSide side = gate_side({{summary({}, 5 * kSecond, 10), copy, other}, {}});
+  EXPECT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.warnings, std::vector<std::string>{"copy: the same as rank-1 at 5, counted once"});
+  // Two commands may take equally long.
+  for (RankSummary* each : {&copy, &other}) {
+    *each = summary({}, 0, 10);
+    each->step_source = kCommandStepSource;
+  }
+  copy.source = "copy";
+  EXPECT_EQ(gate_side({{copy, other}, {}}).runs.size(), 2U);
+}
+
+TEST(GateRuns, CopiedListsCountOnce) {
+  GateSide side;
+  for (const char* source : {"a", "b", "c"}) {
+    side.runs.emplace_back();
+    side.runs.back().source = source;
+    side.runs.back().kind = GateTimeKind::kListedSteps;
+    side.runs.back().steps_ns = {1, 2, 3};
+  }
+  side.runs[1].steps_ns.back() = 4;
+  drop_copied_runs(side);
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.runs[1].source, "b");
+  EXPECT_EQ(side.warnings, std::vector<std::string>{"c: the same as a, counted once"});
+}
+
+TEST(GateRuns, StrangersAreNoRanksOfOneRun) {
+  RankSummary big = summary(1, 100 * kSecond, 10), gloo = summary(1, 100 * kSecond, 10),
+              first = summary(0, 100 * kSecond, 10);
+  big.world_size = 1024;
+  EXPECT_EQ(gate_side({{first, big}, {}}).runs.size(), 2U);
+  first.backend = "nccl";
+  EXPECT_EQ(gate_side({{first, gloo}, {}}).runs.size(), 1U);  // not known: no stranger
+  gloo.backend = "gloo";
+  EXPECT_EQ(gate_side({{first, gloo}, {}}).runs.size(), 2U);
+}
+
 TEST(GateRuns, ARankThatIsMissingShiftsNoOther) {
   // Windows a second apart; rank 1 of the first is not there.
   const GateSide side =

@@ -5,6 +5,8 @@
 // its name.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/gate_report.h"
 #include "report/text.h"
 
@@ -61,7 +63,10 @@ Annotation annotation_of(GateOutcome outcome) {
 }  // namespace
 
 std::string write_gate_github(const GateReport& report, const std::string& text, const std::string& token) {
-  const Annotation annotation = annotation_of(gate_outcome(report));
+  Annotation annotation = annotation_of(gate_outcome(report));
+  const bool has_tail = std::any_of(report.result.checks.begin(), report.result.checks.end(),
+                                    [](const GateCheck& check) { return !check.tail.empty(); });
+  if (has_tail && gate_outcome(report) == GateOutcome::kPassed) annotation.level = "warning";
   std::string message = gate_sentence(report);
   for (const std::string& remark : gate_remarks(report)) message += "\n" + remark;
   return fmt::format("::{} title={}::{}\n::stop-commands::{}\n{}::{}::\n", annotation.level,

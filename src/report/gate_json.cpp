@@ -47,6 +47,7 @@ Json check_json(const GateCheck& check, const GateResult& result) {
   if (!is_time) return out;
   out["ratio_interval"] =
       interval ? Json{{"low", finite(interval->low)}, {"high", finite(interval->high)}} : Json(nullptr);
+  out["estimator"] = check.is_geometric_mean ? "geometric_mean" : "median";
   out["unit"] = unit_name(check.comparison.unit);
   out["base_count"] = check.comparison.base_count;
   out["new_count"] = check.comparison.other_count;

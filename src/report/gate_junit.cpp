@@ -54,6 +54,7 @@ struct Case {
   std::string type;
   std::string message;
   std::string text;
+  bool has_warning = false;  // of one that passed: JUnit has no element for it but what was printed
 };
 
 std::string case_name(GateQuantity quantity) {
@@ -73,6 +74,7 @@ Case case_of(const GateCheck& check, const GateReport& report, const std::string
     test.type = gate_doubt_name(check.doubt);
   }
   test.text = test.message + remarks;
+  test.has_warning = !check.tail.empty();
   return test;
 }
 
@@ -103,6 +105,9 @@ std::string xml_lines(std::string_view text) {
 std::string case_xml(const Case& test) {
   std::string out = fmt::format("    <testcase classname=\"stepscope.gate\" name=\"{}\" time=\"{:.9f}\"",
                                 xml(test.name), test.time_s);
+  if (test.element.empty() && test.has_warning) {
+    return out + fmt::format(">\n      <system-out>warning: {}</system-out>\n    </testcase>\n", xml_lines(test.text));
+  }
   if (test.element.empty()) return out + "/>\n";
   // `type` is not an attribute of skipped.
   const std::string type = test.element == "skipped" ? "" : fmt::format(" type=\"{}\"", xml(test.type));

@@ -115,6 +115,28 @@ TEST(GateReport, OutcomesHaveTheirLevels) {
   EXPECT_EQ(level(report), "notice");
 }
 
+TEST(GateReport, ATailIsAWarningInEveryOutput) {
+  GateReport report = made_report(1e6, 1e6, GateVerdict::kPassed);
+  report.result.checks.front().tail = "the mean step is 360.0 % slower";
+  report.result.warnings = {report.result.checks.front().tail};
+  EXPECT_TRUE(write_gate_github(report, "", "t").starts_with("::warning title=Stepscope gate%3A passed::"));
+  EXPECT_NE(write_gate_junit(report).find("<system-out>warning: step 1"), std::string::npos)
+      << write_gate_junit(report);
+  EXPECT_NE(write_gate_junit(report).find("Note: the mean step is 360.0 % slower"), std::string::npos);
+  report.result.checks.front().verdict = report.result.verdict = GateVerdict::kCannotTell;
+  report.result.checks.front().doubt = GateDoubt::kNotProven;
+  EXPECT_TRUE(gate_sentence(report).starts_with("gate cannot tell: not shown to be within the limit: the mean step"));
+}
+
+TEST(GateReport, EachIsSaidOfEqualRunsOnly) {
+  GateSide side;
+  side.runs.resize(2);
+  for (GateRun& run : side.runs) run.rank_count = 8;
+  EXPECT_NE(gate_side_words(side).find("each the slowest of 8 ranks"), std::string::npos);
+  side.runs.front().rank_count = 2;
+  EXPECT_NE(gate_side_words(side).find(", the slowest of 2 to 8 ranks"), std::string::npos) << gate_side_words(side);
+}
+
 TEST(GateReport, NumbersThatAreNoneStayOutOfJson) {
   GateReport report = made_report(1e6, 1e6, GateVerdict::kPassed);
   report.result.checks.front().ratio = std::numeric_limits<double>::infinity();

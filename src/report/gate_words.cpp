@@ -37,7 +37,7 @@ std::string doubt_words(const GateCheck& check, const GateResult& result) {
     case GateDoubt::kWithheld:
       return "the step times cannot be trusted: " + check.reason;
     case GateDoubt::kNotProven:
-      return "not shown to be within the limit";
+      return "not shown to be within the limit" + (check.tail.empty() ? "" : ": " + check.tail);
     case GateDoubt::kNotComparable:
       return result.not_comparable.value_or("");
     case GateDoubt::kLost:
@@ -200,6 +200,9 @@ std::vector<std::string> gate_remarks(const GateReport& report) {
   if (report.has_base && !report.result.checks.empty()) {
     add(noise_words(report));
     add(between_runs_words(report));
+    if (report.result.checks.front().is_geometric_mean) {
+      add("Of so few runs the times are geometric means of the runs' medians; the percentage is their ratio.");
+    }
   }
   if (!report.has_base) add(small_base_words(report));
   // The sentence of a failure says what failed; that something else is in doubt must not be lost.
@@ -216,9 +219,10 @@ std::vector<std::string> gate_remarks(const GateReport& report) {
 std::string gate_side_words(const GateSide& side) {
   if (side.runs.empty()) return "nothing";
   std::string text = runs_of(side.runs);
-  std::int64_t most = 0;
+  std::int64_t most = 0, least = side.runs.front().rank_count;
   const GateRun* last = nullptr;
   for (const GateRun& run : side.runs) {
+    least = std::min(least, run.rank_count);
     if (run.rank_count < most) continue;
     most = run.rank_count;
     last = &run;
@@ -226,7 +230,9 @@ std::string gate_side_words(const GateSide& side) {
   if (most > 1 && side.runs.size() == 1 && last->rank) {
     text += fmt::format(", slowest of {} ranks: {}", most, *last->rank);
   } else if (most > 1) {
-    text += fmt::format(", each the slowest of {} ranks", most);
+    // What is true of one run only is not said of each.
+    text += least == most ? fmt::format(", each the slowest of {} ranks", most)
+                          : fmt::format(", the slowest of {} to {} ranks", least, most);
   } else if (last->rank && side.runs.size() == 1) {
     text += fmt::format(", rank {}", *last->rank);
   }

@@ -80,7 +80,22 @@ class Answers(Files):
         self.assertIn("5 runs of 100 steps", done.out)
         self.assertNotIn("One run a side", done.out)
         self.assertIn("One run a side", gate(base[0], self.path("new.txt")).out)
-        self.assertEqual(gate(base[0], base[0], "--vs", base[1]).out.count("named twice"), 1)
+        self.assertEqual(gate(base[0], base[0], "--vs", base[1]).out.count("named more than once"), 1)
+
+    def test_a_copy_is_no_second_run(self):
+        files = [self.steps(name) for name in ("a.txt", "b.txt")]
+        copies = [self.write("copy_" + os.path.basename(file), pathlib.Path(file).read_text()) for file in files]
+        done = gate(files[0], copies[0], "--vs", files[1], copies[1], "--json").json()
+        self.assertEqual([len(done[side]["runs"]) for side in ("base", "new")], [1, 1])
+        self.assertEqual(sum("counted once" in warning for warning in done["warnings"]), 2)
+        recorded = self.path("other.json.gz")
+        pathlib.Path(recorded).write_bytes((DATA / SOLID).read_bytes())
+        done = gate(SOLID, recorded, "--vs", SYNC, "--json").json()
+        self.assertEqual(len(done["base"]["runs"]), 1)
+
+    def test_a_cut_base_proves_no_failure(self):
+        done = gate("memory/C15_truncated.pickle", "memory/C06_expandable.pickle", "--max-memory", "5%")
+        self.assertEqual(done.status, PARTIAL, done.out)
 
     def test_strict(self):
         noisy = [self.steps(name, spread=0.2) for name in ("a.txt", "b.txt")]

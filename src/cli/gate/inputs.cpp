@@ -115,7 +115,7 @@ Status add_list(const std::string& path, const std::string& text, const GateInpu
   auto list = read_step_list(text, path == "-" ? "standard input" : path, options.ns_per_unit);
   if (!list) return list.error();
   for (RankSummary& summary : summarize_listed_runs(list->runs)) parts.push_back({{std::move(summary)}, {}});
-  // Runs are taken from the list itself and not from its summary, which is a set: two runs with the same times are two.
+  // Runs are taken from the list itself and not from its summary, which is a set: two commands may take equally long.
   append(std::move(*list), input.side);
   return Done{};
 }
@@ -178,7 +178,7 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& files, 
     if (!is_repeat) {
       kept.push_back(file);
     } else {
-      side.warnings.push_back(file + ": named twice, counted once");
+      side.warnings.push_back(file + ": named more than once, counted once");
     }
   }
   return kept;
@@ -199,6 +199,7 @@ Result<GateInput> read_gate_input(const std::vector<std::string>& files, const G
     return run.kind == GateTimeKind::kGpuSteps || run.kind == GateTimeKind::kHostSteps;
   });
   append(std::move(recorded), input.side);
+  drop_copied_runs(input.side);
   std::move(parts.listed.begin(), parts.listed.end(), std::back_inserter(parts.recorded));
   input.summary = merge_summaries(std::move(parts.recorded));
   return input;
