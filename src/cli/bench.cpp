@@ -171,8 +171,8 @@ void complain_of_failure(const BenchResult& result, Console& console) {
   }
   const CommandSummary& command = result.commands[failure.command];
   const std::string when = failure.in_warm_up ? "in its warm-up" : fmt::format("in run {}", command.runs.size() + 1);
-  std::string text = fmt::format("`{}` failed {}: {}. --ignore-failure measures it all the same.", command.line, when,
-                                 end_words(*failure.run));
+  std::string text = fmt::format("`{}` failed {}: {}. --ignore-failure measures it all the same.",
+                                 clean_text(command.line), when, end_words(*failure.run));
   // The last five lines are what a person would look at first.
   std::string_view end = failure.run->stderr_end;
   while (!end.empty() && end.back() == '\n') end.remove_suffix(1);
@@ -181,7 +181,7 @@ void complain_of_failure(const BenchResult& result, Console& console) {
     begin = end.rfind('\n', begin - 1);
   end = begin == std::string_view::npos || begin == 0 ? end : end.substr(begin + 1);
   if (!end.empty()) text += "\nThe end of its standard error:\n" + std::string(end);
-  console.complain(text);
+  console.complain_lines(text);
 }
 
 // Dies of the signal that ended the measurement, so that a shell's loop around this program ends too.

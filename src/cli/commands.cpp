@@ -69,7 +69,7 @@ int complain_unknown(const std::string& name, Console& console) {
 
 int dispatch(const Arguments& arguments, Console& console) {
   if (arguments.empty()) {
-    console.remark(program_help());
+    console.remark_lines(program_help());
     return kExitUsage;
   }
   const std::string& first = arguments.front();

@@ -78,10 +78,20 @@ void Console::complain(std::string_view message) {
 
 void Console::complain(const Error& error) {
   last_error_ = error;
-  remark("stepscope: " + error.to_string());
+  const std::string message = "stepscope: " + error.to_string();
+  const std::size_t hint = std::min(message.rfind("\nType `stepscope "), message.size());
+  remark(std::string_view(message).substr(0, hint));
+  if (hint < message.size()) remark(std::string_view(message).substr(hint + 1));
 }
 
-void Console::remark(std::string_view message) {
+void Console::complain_lines(std::string_view message) {
+  last_error_ = Error{ErrorCode::kInvalidArgument, std::string(message), {}};
+  remark_lines("stepscope: " + std::string(message));
+}
+
+void Console::remark(std::string_view message) { remark_lines(clean_text(message)); }
+
+void Console::remark_lines(std::string_view message) {
   std::string text;
   // Line by line, since cleaning would join them.
   while (true) {

@@ -25,13 +25,18 @@ class Console {
   [[nodiscard]] static bool has_written();
   // Did the reader of standard output close its pipe before all was written?
   [[nodiscard]] static bool reader_has_gone();
-  // "stepscope: MESSAGE" on stderr, safe for any name in it.
+  // "stepscope: MESSAGE" on stderr, safe for any name in it: one line, whatever the message holds, and a second only
+  // for the hint "\nType `stepscope ..." at its end. A line of another's making could be a command to the CI that reads
+  // it.
   void complain(std::string_view message);
   void complain(const Error& error);
   // What was complained about last, for the document that a failing command prints.
   [[nodiscard]] const std::optional<Error>& last_error() const { return last_error_; }
-  // For messages that are no errors.
+  // For messages that are no errors; one line.
   void remark(std::string_view message);
+  // The same for text of several lines, in which every foreign word has gone through clean_text.
+  void complain_lines(std::string_view message);
+  void remark_lines(std::string_view text);
 
   // `colour` is auto, always or never. `width`: given by the user.
   [[nodiscard]] static Style style(std::string_view colour, std::optional<std::size_t> width);

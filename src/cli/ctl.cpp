@@ -223,7 +223,7 @@ std::string choose(const Words& words, std::vector<Agent>& agents) {
   if (words.target.empty() && words.request != "status" && agents.size() > 1) {
     std::string list;
     for (const Agent& agent : agents)
-      list += fmt::format("\n{:>8}  {}", agent.process_id, shorten_end(agent.command, 66));
+      list += fmt::format("\n{:>8}  {}", agent.process_id, shorten_end(clean_text(agent.command), 66));
     return fmt::format("{} agents are running; name one, or `all`:{}", agents.size(), list);
   }
   return "";
@@ -263,7 +263,7 @@ int run_ctl(const Arguments& arguments, Console& console) {
   }
   std::vector<Agent> agents;
   if (const std::string wrong = choose(words, agents); !wrong.empty()) {
-    console.complain(wrong);
+    console.complain_lines(wrong);
     const bool is_ambiguous = !agents.empty();
     return is_ambiguous ? kExitUsage : kExitUnusable;
   }

@@ -153,7 +153,8 @@ std::string missing_peak(const MfuPeak& peak, bool was_typed) {
     if (row.device_name == peak.device_name) types.push_back(row.dtype);
     if (devices.empty() || devices.back() != row.device_name) devices.push_back(row.device_name);
   }
-  std::string text = fmt::format("no {} peak is known for \"{}\"", peak.dtype, peak.device_name);
+  std::string text =
+      fmt::format("no {} peak is known for \"{}\"", clean_text(peak.dtype), clean_text(peak.device_name));
   const auto near = find_similar_devices(peak.device_name);
   if (!types.empty()) {
     text += fmt::format(", only: {} (--dtype)", join(types, ", "));
@@ -267,7 +268,7 @@ int run_on_numbers(const Request& request, Console& console) {
   input.gpus = gpus_of(request, nullptr, nullptr);
   auto peak = find_peak(request, nullptr);
   if (!peak) {
-    console.complain(peak.error());
+    console.complain_lines(peak.error().to_string());
     return kExitUsage;
   }
   input.peak = *peak;
@@ -296,7 +297,7 @@ int run_on_trace(const Request& request, Console& console) {
   }
   auto peak = find_peak(request, &facts.efficiency);
   if (!peak) {
-    console.complain(peak.error());
+    console.complain_lines(peak.error().to_string());
     return kExitUsage;
   }
   input.peak = *peak;

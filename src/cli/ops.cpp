@@ -60,7 +60,7 @@ std::string wrong_sort(const std::string& sort) {
   const auto keys = sort_keys();
   // Asking the sorter itself: it also accepts torch's old names, which are not listed.
   if (sort == "none" || sorted_rows(Averages{}, sort)) return "";
-  std::string message = fmt::format("--sort: no column `{}`", sort);
+  std::string message = fmt::format("--sort: no column `{}`", clean_text(sort));
   const std::string_view nearest = nearest_word(sort, keys);
   if (!nearest.empty()) message += fmt::format("; did you mean {}?", nearest);
   message += "\nColumns:";
@@ -77,7 +77,7 @@ int run_ops(const Arguments& arguments, Console& console) {
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   const std::string wrong = request.sort.empty() ? "" : wrong_sort(request.sort);
   if (!wrong.empty()) {
-    console.complain(wrong);
+    console.complain_lines(wrong);
     return kExitUsage;
   }
   const OneTrace one = read_one_trace(request.file, request.trace, console);

@@ -242,9 +242,9 @@ void Session::tell_outcome(const LaunchEnd& end, SignalRelay& relay) {
   constexpr std::size_t kMostNamed = 4;  // fits on a screen; more are ranks of one run
   if (files.size() > kMostNamed)
     line = fmt::format("stepscope report {}/*.stepscope", quote_for_shell(shown_path(directory)));
-  console_.remark(
-      (options_.no_report || is_hurried ? "stepscope: captured; to see it: " : "stepscope: to see it again: ") + line +
-      "\n");
+  console_.remark_lines(
+      (options_.no_report || is_hurried ? "stepscope: captured; to see it: " : "stepscope: to see it again: ") +
+      clean_text(line) + "\n");
 }
 
 void Session::tell_snapshots(const std::vector<AgentStatus>& agents, const char* host) {
@@ -254,9 +254,10 @@ void Session::tell_snapshots(const std::vector<AgentStatus>& agents, const char*
       captures_of_run(snapshots_before_, list_captures(directory, kSnapshotEnding), agents, host);
   for (std::size_t i = 0; i < std::min(files.size(), kMostNamed); ++i) {
     const std::string shown = quote_for_shell(shown_path(directory) + "/" + files[i]);
-    console_.remark("stepscope: memory snapshot: stepscope memory " + shown + "\n");
+    console_.remark_lines("stepscope: memory snapshot: stepscope memory " + clean_text(shown) + "\n");
   }
-  if (files.size() > kMostNamed) console_.remark(fmt::format("  and {} more beside it\n", files.size() - kMostNamed));
+  if (files.size() > kMostNamed)
+    console_.remark_lines(fmt::format("  and {} more beside it\n", files.size() - kMostNamed));
 }
 
 void Session::report(const std::vector<std::string>& files, SignalRelay& relay) {

@@ -30,6 +30,20 @@ class Usage(unittest.TestCase):
         self.assertIn("Commands:", done.err)
         self.assertEqual(done.out, "")
 
+    def test_no_name_makes_a_line_of_its_own(self):
+        # On CI a line that begins with "::" is a command to the runner.
+        name = "nobody\r\n::error::planted,line=1:]]>.txt"
+        for arguments in ([name], ["report", name], ["diff", name, GOOD], ["gate", name, GOOD], ["diff", "zz*" + name, GOOD],
+                          ["merge", name, "-o", "-"], ["summarize", name, "-o", "-"], ["view", name], ["ops", name],
+                          ["ops", GOOD, "--sort", name], ["report", GOOD, "--" + name], ["ctl", "all", name],
+                          ["mfu", GOOD, "--device", name], ["report", "s3://" + name], ["memory", name]):
+            with self.subTest(arguments):
+                done = run(*arguments)
+                self.assertNotEqual(done.status, COMPLETE)
+                self.assertIn("::error::planted", done.err)
+                self.assertNotIn("\r", done.err)
+                self.assertFalse([line for line in done.err.split("\n") if line.lstrip().startswith("::")], done.err)
+
     def test_unknown_command(self):
         done = run("reprot", GOOD)
         self.assertEqual(done.status, USAGE)
