@@ -117,7 +117,7 @@ int compare_runs(const Request& request, const std::vector<std::string>& before,
   for (const Summarized* side : {&first, &second}) {
     if (!side->wrong.empty()) return complain_usage(side->wrong, console);
     for (const UnreadableRank& file : side->run.unreadable) {
-      console.complain(Error{ErrorCode::kDamaged, file.reason, file.source});
+      console.complain(side->error_of(file));
     }
     if (!side->run.ranks.empty()) continue;
     if (side->run.unreadable.empty()) console.complain(fmt::format("no rank {}", request.trace.rank.value_or(0)));
@@ -148,7 +148,10 @@ int run_diff(const Arguments& arguments, Console& console) {
   const FileList before = expand_files(request.files, FileKind::kTraces);
   const FileList after = expand_files(request.others, FileKind::kTraces);
   for (const FileList* side : {&before, &after}) {
-    if (!side->wrong.empty()) return complain_usage(side->wrong, console);
+    if (!side->wrong.empty()) {  // as a file that is not there
+      console.complain(Error{ErrorCode::kNotFound, side->wrong, {}});
+      return kExitUnusable;
+    }
     for (const std::string& remark : side->remarks) console.remark(remark);
   }
   const SnapshotShare first = find_snapshots(before.files), second = find_snapshots(after.files);

@@ -37,9 +37,13 @@ int run_merge(const Arguments& arguments, Console& console) {
   app.footer(kExamples);
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   FileList list = expand_files(request.files, FileKind::kSummaries);
-  if (list.wrong.empty()) list.wrong = check_summary_output(output, list.files);
-  if (!list.wrong.empty()) {
-    console.complain(list.wrong);
+  if (!list.wrong.empty()) {  // as a file that is not there
+    console.complain(Error{ErrorCode::kNotFound, list.wrong, {}});
+    return kExitUnusable;
+  }
+  const std::string wrong = check_summary_output(output, list.files);
+  if (!wrong.empty()) {
+    console.complain(wrong);
     return kExitUsage;
   }
   request.files = std::move(list.files);

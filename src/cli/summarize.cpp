@@ -71,9 +71,13 @@ int run_summarize(const Arguments& arguments, Console& console) {
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   if (request.output.empty() && request.files.files.size() == 1) request.output = name_after(request.files.files[0]);
   FileList list = expand_files(request.files.files, FileKind::kTraces);
-  if (list.wrong.empty()) list.wrong = check_summary_output(request.output, list.files);
-  if (!list.wrong.empty()) {
-    console.complain(list.wrong);
+  if (!list.wrong.empty()) {  // as a file that is not there
+    console.complain(Error{ErrorCode::kNotFound, list.wrong, {}});
+    return kExitUnusable;
+  }
+  const std::string wrong = check_summary_output(request.output, list.files);
+  if (!wrong.empty()) {
+    console.complain(wrong);
     return kExitUsage;
   }
   for (const std::string& remark : list.remarks) console.remark(remark);

@@ -18,6 +18,7 @@ namespace {
 struct Part {
   RunSummary run;
   std::string wrong;
+  std::optional<Error> error;
 };
 
 FactOptions fact_options(const SummarizeRequest& request) {
@@ -109,17 +110,27 @@ Summarized summarize_files(const SummarizeRequest& request) {
     Part& part = parts[turn.index];
     const std::string& path = request.files[turn.index];
     const Status status = add_file(path, request, turn, part);
-    if (!status) part.run.unreadable.push_back({path, status.error().message});
+    if (status) return;
+    part.run.unreadable.push_back({path, status.error().message});
+    part.error = Error{status.error().code, status.error().message, path};
   });
   Summarized all;
   std::vector<RunSummary> runs;
   for (Part& part : parts) {
     if (all.wrong.empty()) all.wrong = part.wrong;
+    if (part.error) all.errors.push_back(std::move(*part.error));
     runs.push_back(std::move(part.run));
   }
   all.run = merge_summaries(std::move(runs));
   if (request.trace.rank && all.wrong.empty()) keep_only(*request.trace.rank, all);
   return all;
+}
+
+Error Summarized::error_of(const UnreadableRank& file) const {
+  for (const Error& error : errors) {
+    if (error.file == file.source && error.message == file.reason) return error;
+  }
+  return {ErrorCode::kDamaged, file.reason, file.source};
 }
 
 int exit_code_of(const RunSummary& run) {

@@ -20,8 +20,11 @@ struct SummarizeRequest {
 
 // A file that cannot be read stands in run.unreadable.
 struct Summarized {
-  RunSummary run;     // in its canonical order
-  std::string wrong;  // what was asked does not fit; empty if it does
+  RunSummary run;             // in its canonical order
+  std::string wrong;          // what was asked does not fit; empty if it does
+  std::vector<Error> errors;  // of the files that could not be read here; a summary read has no codes of its own
+  // Of a file of run.unreadable, with its code where it is known.
+  [[nodiscard]] Error error_of(const UnreadableRank& file) const;
 };
 [[nodiscard]] Summarized summarize_files(const SummarizeRequest& request);
 

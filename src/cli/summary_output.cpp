@@ -1,8 +1,12 @@
-// A summary is whole under its name or not there (text_sink.h), and never written over a file that was read: half of a
-// run would look like all of it.
+// A summary is whole under its name or not there (text_sink.h), and never written over a file that was read (half of
+// a run would look like all of it), nor over one that is no summary (a slip with -o would cost a recording).
 #include "cli/summary_output.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "cli/gathering.h"
 #include "cli/summarizing.h"
@@ -29,6 +33,18 @@ Status write_file(const std::string& path, const std::string& bytes) {
   return write_text_file(path, [&](const TextSink& sink) { return sink(bytes); });
 }
 
+// A recording cannot be made again: what is there and no summary stays. An empty file (mktemp) and what is no plain
+// file (/dev/null, a pipe) lose nothing.
+bool may_be_replaced(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed) || std::filesystem::file_size(path, failed) == 0) return true;
+  std::ifstream file(path, std::ios::binary);
+  std::string first(64, '\0');
+  file.read(first.data(), static_cast<std::streamsize>(first.size()));
+  first.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return is_summary(first);
+}
+
 }  // namespace
 
 void add_output_option(CLI::App& app, std::string& output) {
@@ -39,6 +55,7 @@ std::string check_summary_output(const std::string& output, const std::vector<st
   if (output.empty()) return "where to? -o RUN.sss (or -o - for standard output)";
   if (output == "-") return Console::refuse_terminal("-o");
   if (is_input(output, inputs)) return fmt::format("{}: is a file to be read; name another", output);
+  if (!may_be_replaced(output)) return fmt::format("{}: is there and is no summary; name another for -o", output);
   return "";
 }
 

@@ -258,6 +258,7 @@ class Usage(unittest.TestCase):
         self.assertIn("absent.json", absent.err)
         damaged = run("diff", recorded("solid"), "absent.json", "--json").json()
         self.assertEqual(damaged["status"], "unusable")
+        self.assertEqual(damaged["error"]["code"], "not_found")
 
     def test_a_side_may_be_a_folder(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +268,7 @@ class Usage(unittest.TestCase):
             done = run("diff", f"{folder}/solid", f"{folder}/memspike", "--json")
             self.assertEqual(done.status, COMPLETE, done.err)
             (pathlib.Path(folder) / "empty").mkdir()
-            self.assertEqual(run("diff", f"{folder}/solid", f"{folder}/empty").status, USAGE)
+            self.assertEqual(run("diff", f"{folder}/solid", f"{folder}/empty").status, UNUSABLE)
 
     def test_lost_events_make_it_partial(self):
         self.assertEqual(run("diff", "cases/A00_good.json", "cases/A01_truncated_mid_event.json").status, PARTIAL)

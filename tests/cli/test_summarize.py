@@ -110,14 +110,39 @@ class Output(InFolder):
         self.assert_status(self.run_here("summarize", "rank0.json.gz"), COMPLETE)
         self.assert_status(self.run_here("merge", "rank0.sss", "-o", "rank0.sss"), USAGE)
 
+    def test_never_over_what_is_no_summary(self):
+        recording = self.folder / "other.json.gz"
+        shutil.copy(RANKS[1], recording)
+        before = recording.read_bytes()
+        done = self.run_here("summarize", RANKS[0], "-o", recording.name)
+        self.assert_status(done, USAGE)
+        self.assertIn("other.json.gz: is there and is no summary", done.err)
+        self.assert_status(self.run_here("summarize", RANKS[0], "-o", "a.sss"), COMPLETE)
+        self.assert_status(self.run_here("merge", "a.sss", "-o", recording.name), USAGE)
+        self.assertEqual(recording.read_bytes(), before)
+        # A summary, an empty file and what is no plain file may be written over.
+        (self.folder / "empty").touch()
+        for output in ("b.sss", "empty", "/dev/null"):
+            self.assert_status(self.run_here("merge", "a.sss", "-o", output), COMPLETE)
+        self.assert_status(self.run_here("summarize", RANKS[1], "-o", "b.sss"), COMPLETE)
+
+    def test_nothing_to_be_read_is_nothing_usable(self):
+        (self.folder / "nothing").mkdir()
+        for arguments in (("merge", "nothing"), ("summarize", "nothing"), ("merge", "zz*"), ("summarize", "@nowhere")):
+            done = self.run_here(*arguments, "-o", "x.sss")
+            self.assert_status(done, UNUSABLE)
+            self.assertIn(arguments[1], done.err)
+        self.assertFalse((self.folder / "x.sss").exists())
+
     def test_a_full_disk_leaves_the_old_file(self):
-        (self.folder / "run.sss").write_text("old")
+        self.assert_status(self.run_here("summarize", RANKS[1], "-o", "run.sss"), COMPLETE)
+        old = (self.folder / "run.sss").read_bytes()
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         done = subprocess.run([PROGRAM, "summarize", RANKS[0], "-o", "run.sss"], cwd=self.folder, capture_output=True,
                               preexec_fn=limit, check=False)
         self.assertEqual(done.returncode, UNUSABLE)
         self.assertIn(b"run.sss", done.stderr)
-        self.assertEqual([(p.name, p.read_text()) for p in self.folder.iterdir()], [("run.sss", "old")])
+        self.assertEqual([(p.name, p.read_bytes()) for p in self.folder.iterdir()], [("run.sss", old)])
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_a_folder_that_may_not_be_written(self):
@@ -188,7 +213,7 @@ class FileLists(InFolder):
 
     def test_a_folder_without_any(self):
         done = self.run_here("summarize", "run", "-o", "x.sss")
-        self.assert_status(done, USAGE)
+        self.assert_status(done, UNUSABLE)
         self.assertIn("run: no trace", done.err)
         (self.folder / "run" / "rank0").mkdir()
         self.assertIn("'run/*/*'", self.run_here("summarize", "run", "-o", "x.sss").err)
@@ -201,7 +226,7 @@ class FileLists(InFolder):
         self.assert_status(done, COMPLETE)
         self.assertIn("2 ranks", done.err)
         done = self.run_here("summarize", "run/nobody*", "-o", "x.sss")
-        self.assert_status(done, USAGE)
+        self.assert_status(done, UNUSABLE)
         self.assertIn("run/nobody*: no file is called so", done.err)
         (self.folder / "run" / "a[1].json.gz").write_bytes(RANKS[0].read_bytes())
         self.assert_status(self.run_here("summarize", "run/a[1].json.gz", "-o", "x.sss"), COMPLETE)
