@@ -5,6 +5,7 @@
 #include "fleet/gate.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +29,8 @@ namespace {
 constexpr const char* kExamples =
     "A file is a trace, a capture, a summary (.sss), a memory snapshot, a list of\n"
     "step times (one number a line, or JSON), `steps --json` or `bench --json`.\n"
-    "A folder is its files. Several runs or ranks a side: BASE... --vs NEW...\n\n"
+    "A folder is its files, so are a 'pattern' and @list. Several runs or ranks a\n"
+    "side: BASE... --vs NEW...\n\n"
     "Examples:\n"
     "  stepscope gate base.sss new.pt.trace.json.gz\n"
     "  stepscope gate base.sss new.json.gz --max-slower 2% --max-memory 512MiB\n"
@@ -93,6 +95,13 @@ std::string sort_files(Options& options, GateReport& report) {
   return "";
 }
 
+std::string check_junit(const Options& options, const std::vector<std::string>& base,
+                        const std::vector<std::string>& other) {
+  if (options.junit.empty() || options.junit == "-") return "";
+  if (!is_input(options.junit, base) && !is_input(options.junit, other)) return "";
+  return fmt::format("{}: is a file to be read; name another for --junit", options.junit);
+}
+
 std::string check_options(const Options& options, const GateReport& report) {
   const auto is_input_twice = [&](const std::string& file) {
     return file == "-" && std::count(report.base_files.begin(), report.base_files.end(), "-") +
@@ -113,15 +122,19 @@ std::string check_options(const Options& options, const GateReport& report) {
   if (options.update_base && is_input(report.base_files.front(), report.other_files)) {
     return "--update-base: BASE and NEW are the same file";
   }
-  if (!options.junit.empty() && options.junit != "-" &&
-      (is_input(options.junit, report.base_files) || is_input(options.junit, report.other_files))) {
-    return fmt::format("{}: is a file to be read; name another for --junit", options.junit);
-  }
-  return "";
+  return check_junit(options, report.base_files, report.other_files);
 }
 
 // A trace must not be overwritten by a summary of another.
 std::string check_base_file(const std::string& path) {
+  std::error_code ignored;
+  const bool is_pattern = path.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(path, ignored);
+  if (path.starts_with('@') || is_pattern || path.find("://") != std::string::npos) {
+    return fmt::format("--update-base writes one local file, and {} is the name of none; name it base.sss, say", path);
+  }
+  if (!path.ends_with(".sss") || path.ends_with("/.sss") || path == ".sss") {
+    return fmt::format("--update-base writes a summary: name it *.sss, such as base.sss, not {}", path);
+  }
   const auto opened = open_bytes(path, false);
   if (!opened) return "";  // said by whoever reads it
   std::string prefix(64, '\0');
@@ -165,6 +178,19 @@ std::string explain(const GateInput& base, const GateInput& other, const GateRes
   return difference ? "mostly: " + explain_in_one_line(*difference) : "";
 }
 
+// A base that others may not read stays so: the new file never has more rights than the old one, also not for a moment.
+Status replace_base(const std::string& path, const std::string& bytes) {
+  struct stat old {};
+  const bool was_there = ::stat(path.c_str(), &old) == 0;
+  const mode_t rights = old.st_mode & 0777U;
+  const mode_t mask = was_there ? ::umask(~rights & 0777U) : 0;
+  const Status written = write_text_file(path, [&bytes](const TextSink& sink) { return sink(bytes); });
+  if (!was_there) return written;
+  ::umask(mask);
+  if (written && ::chmod(path.c_str(), rights) != 0) return Error{ErrorCode::kIo, "its rights cannot be kept", path};
+  return written;
+}
+
 // Writes NEW's summary, or says why not. False: it was to be written and could not be.
 bool update_base(const GateInput& other, bool force, GateReport& report, Console& console) {
   const std::string& path = report.base_files.front();
@@ -176,9 +202,10 @@ bool update_base(const GateInput& other, bool force, GateReport& report, Console
     return true;
   }
   const std::string bytes = write_summary(other.summary);
-  const Status written = write_text_file(path, [&bytes](const TextSink& sink) { return sink(bytes); });
+  const Status written = replace_base(path, bytes);
   if (!written) {
     console.complain(written.error());
+    report.is_unwritten = true;
     report.update = fmt::format("{} could not be written", path);
     return false;
   }
@@ -193,13 +220,14 @@ std::string random_token() {
   return fmt::format("stepscope-{:08x}{:08x}", device(), device());
 }
 
-bool print(const Options& options, const GateReport& report, Console& console) {
+bool print(const Options& options, GateReport& report, Console& console) {
   bool is_written = true;
   if (!options.junit.empty() && options.junit != "-") {
     const std::string xml = write_gate_junit(report);
     const Status written = write_text_file(options.junit, [&xml](const TextSink& sink) { return sink(xml); });
     if (!written) console.complain(written.error());
     is_written = written.has_value();
+    report.is_unwritten = report.is_unwritten || !is_written;
   }
   if (options.json || options.junit == "-") {
     if (exit_code_of(report) != kExitComplete) console.remark("stepscope: " + gate_sentence(report));
@@ -209,17 +237,58 @@ bool print(const Options& options, const GateReport& report, Console& console) {
   return console.write(options.github ? write_gate_github(report, text, random_token()) : text) && is_written;
 }
 
-// Reads a side; `hint` ends the message about a file that is not there. The exit status to end with when it cannot be
-// used.
-std::optional<GateInput> read_side(const std::vector<std::string>& files, const GateInputOptions& options,
-                                   const std::string& hint, int& exit_code, Console& console) {
-  auto input = read_gate_input(files, options);
-  if (input) return std::move(*input);
-  Error error = input.error();
-  if (error.code == ErrorCode::kNotFound && !hint.empty()) error.message += hint;
+// Nothing is judged: says why, also where CI looks.
+int give_up(const Error& error, const Options& options, const GateReport& report, Console& console) {
+  if (!options.junit.empty()) {
+    const std::string xml = write_gate_junit_error(report, error.to_string());
+    if (options.junit == "-") {
+      (void)console.write(xml);
+    } else if (const Status written =
+                   write_text_file(options.junit, [&xml](const TextSink& sink) { return sink(xml); });
+               !written) {
+      console.complain(written.error());
+    }
+  }
+  if (options.github) (void)console.write(write_gate_github_error(error.to_string()));
   console.complain(error);
-  exit_code = error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitUnusable;
-  return std::nullopt;
+  return error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitUnusable;
+}
+
+struct Sides {
+  std::vector<std::string> base, other;
+  std::optional<Error> wrong;  // of either
+};
+
+Sides expand_sides(const GateReport& report) {
+  Sides sides;
+  for (const auto& [given, files] :
+       {std::pair(&report.base_files, &sides.base), std::pair(&report.other_files, &sides.other)}) {
+    auto expanded = expand_gate_files(*given);
+    if (expanded) {
+      *files = std::move(*expanded);
+    } else if (!sides.wrong) {
+      sides.wrong = expanded.error();
+    }
+  }
+  return sides;
+}
+
+// Both sides. Without a base yet its side stays empty.
+Status read_sides(const Sides& sides, const GateInputOptions& options, bool has_base, GateInput& base,
+                  GateInput& other) {
+  if (has_base) {
+    auto read = read_gate_input(sides.base, options);
+    if (!read) {
+      Error error = read.error();
+      if (error.code == ErrorCode::kNotFound) error.message += "; --update-base makes it of NEW";
+      return error;
+    }
+    base = std::move(*read);
+  }
+  auto read = read_gate_input(sides.other, options);
+  if (!read) return read.error();
+  other = std::move(*read);
+  return Done{};
 }
 
 bool is_memory_alone(const GateInput& base, const GateInput& other, const GateOptions& options) {
@@ -247,32 +316,32 @@ int run_gate(const Arguments& arguments, Console& console) {
   report.options = gate_options(options);
   report.allow_few = options.allow_few;
   const GateInputOptions input_options{ns_per_unit(options.unit), options.trace};
-  int exit_code = kExitComplete;
   std::error_code ignored;
   report.has_base = !options.update_base || std::filesystem::exists(report.base_files.front(), ignored);
-  GateInput base;
-  if (report.has_base) {
-    auto read = read_side(report.base_files, input_options, "; --update-base makes it of NEW", exit_code, console);
-    if (!read) return exit_code;
-    base = std::move(*read);
+  const Sides sides = expand_sides(report);
+  // Only now is it known which files a pattern, a list or a folder means.
+  wrong = check_junit(options, sides.base, sides.other);
+  if (!wrong.empty()) return complain_of_usage(wrong, console);
+  if (sides.wrong) return give_up(*sides.wrong, options, report, console);
+  GateInput base, other;
+  if (const Status read = read_sides(sides, input_options, report.has_base, base, other); !read) {
+    return give_up(read.error(), options, report, console);
   }
-  auto other = read_side(report.other_files, input_options, "", exit_code, console);
-  if (!other) return exit_code;
-  if (report.has_base && is_memory_alone(base, *other, report.options)) {
+  if (report.has_base && is_memory_alone(base, other, report.options)) {
     return complain_of_usage("memory snapshots have no step times; say how much memory is allowed: --max-memory 5%",
                              console);
   }
-  if (options.update_base && other->has_snapshots) {
+  if (options.update_base && other.has_snapshots) {
     return complain_of_usage(
         "a memory snapshot has no summary that could be BASE; take a trace recorded with profile_memory", console);
   }
   report.base = base.side;
-  report.other = other->side;
+  report.other = other.side;
   if (report.has_base) {
     report.result = judge_gate(report.base, report.other, report.options);
-    report.result.explanation = explain(base, *other, report.result);
+    report.result.explanation = explain(base, other, report.result);
   }
-  const bool is_updated = !options.update_base || update_base(*other, options.force, report, console);
+  const bool is_updated = !options.update_base || update_base(other, options.force, report, console);
   if (!print(options, report, console) || !is_updated) return kExitUnusable;
   return !report.has_base && !report.is_updated ? kExitPartial : exit_code_of(report);
 }

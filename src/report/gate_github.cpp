@@ -62,6 +62,11 @@ Annotation annotation_of(GateOutcome outcome) {
 
 }  // namespace
 
+std::string write_gate_github_error(const std::string& message) {
+  return fmt::format("::error title={}::{}\n", escape("Stepscope gate: nothing was judged", true),
+                     escape(clean_text(message), false));
+}
+
 std::string write_gate_github(const GateReport& report, const std::string& text, const std::string& token) {
   Annotation annotation = annotation_of(gate_outcome(report));
   const bool has_tail = std::any_of(report.result.checks.begin(), report.result.checks.end(),

@@ -92,15 +92,16 @@ std::string write_gate_json(const GateReport& report) {
   const GateResult& result = report.result;
   const GateOutcome outcome = gate_outcome(report);
   const bool is_told = outcome != GateOutcome::kCannotTell;
+  const bool is_unusable = report.is_unwritten || (!is_told && result.not_comparable);
   Json checks = Json::array();
   if (report.has_base) {
     for (const GateCheck& check : result.checks) checks.push_back(check_json(check, result));
   }
   const Json out = {{"schema_version", kGateSchemaVersion},
                     {"stepscope_version", kStepscopeVersion},
-                    {"status", is_told                 ? "complete"
-                               : result.not_comparable ? "unusable"
-                                                       : "partial"},
+                    {"status", is_unusable ? "unusable"
+                               : is_told   ? "complete"
+                                           : "partial"},
                     {"verdict", outcome_name(outcome)},
                     {"sentence", gate_sentence(report)},
                     {"explanation", result.explanation.empty() ? Json(nullptr) : Json(result.explanation)},

@@ -127,10 +127,7 @@ std::string properties_xml(const GateReport& report) {
   return out + "    </properties>\n";
 }
 
-}  // namespace
-
-std::string write_gate_junit(const GateReport& report) {
-  const std::vector<Case> cases = cases_of(report);
+std::string document_of(const std::vector<Case>& cases, const GateReport& report) {
   const auto count = [&cases](std::string_view element) {
     return std::count_if(cases.begin(), cases.end(), [element](const Case& test) { return test.element == element; });
   };
@@ -144,6 +141,14 @@ std::string write_gate_junit(const GateReport& report) {
   out += properties_xml(report);
   for (const Case& test : cases) out += case_xml(test);
   return out + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace
+
+std::string write_gate_junit(const GateReport& report) { return document_of(cases_of(report), report); }
+
+std::string write_gate_junit_error(const GateReport& report, const std::string& message) {
+  return document_of({{"gate", 0, "error", "unusable", message, message}}, report);
 }
 
 }  // namespace stepscope

@@ -22,10 +22,11 @@ struct GateReport {
   GateSide base, other;
   GateOptions options;
   bool allow_few = false;
-  GateResult result;        // meaningless when has_base is false
-  bool has_base = true;     // false: --update-base, and there was none yet
-  bool is_updated = false;  // base was written
-  std::string update;       // what became of --update-base, a sentence; empty: not asked
+  GateResult result;          // meaningless when has_base is false
+  bool has_base = true;       // false: --update-base, and there was none yet
+  bool is_updated = false;    // base was written
+  std::string update;         // what became of --update-base, a sentence; empty: not asked
+  bool is_unwritten = false;  // base or the JUnit file was to be written and could not be
 };
 
 enum class GateOutcome : std::uint8_t { kPassed, kFailed, kCannotTell, kCannotTellAllowed, kNoBase };
@@ -55,5 +56,10 @@ enum class GateOutcome : std::uint8_t { kPassed, kFailed, kCannotTell, kCannotTe
 // name in it can be taken for a command. `token`: drawn at random.
 [[nodiscard]] std::string write_gate_github(const GateReport& report, const std::string& text,
                                             const std::string& token);
+
+// Where nothing could be judged, since a file cannot be used: one testcase with an error, one annotation. A CI system
+// that shows the file of an earlier run, or nothing, would hide that.
+[[nodiscard]] std::string write_gate_junit_error(const GateReport& report, const std::string& message);
+[[nodiscard]] std::string write_gate_github_error(const std::string& message);
 
 }  // namespace stepscope

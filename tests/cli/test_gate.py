@@ -222,6 +222,34 @@ class Usage(Files):
         self.assertEqual(gate(base, self.path("empty")).status, UNUSABLE)
         self.assertEqual(gate(base, "cases/A25_zero_bytes.json").status, UNUSABLE)
 
+    def test_patterns_and_lists(self):
+        for i in range(3):
+            self.steps(f"run{i}.txt", seed=i)
+        new = self.steps("new.txt")
+        self.assertIn("3 runs of 100 steps", gate(self.path("run*.txt"), new).out)
+        listed = self.write("list", "run0.txt\n# remark\nrun2.txt\n")
+        self.assertIn("2 runs of 100 steps", gate("@" + listed, new).out)
+        none = gate(self.path("none*.txt"), new)
+        self.assertEqual(none.status, UNUSABLE)
+        self.assertIn("none*.txt: no file is called so", none.err)
+        before = pathlib.Path(new).read_text()
+        self.assertEqual(gate(self.path("run*.txt"), self.path("ne?.txt"), "--junit", new).status, USAGE)
+        self.assertEqual(pathlib.Path(new).read_text(), before)
+
+    def test_urls_are_refused_in_words(self):
+        done = gate("https://me:secret@host/base.sss?signature=x", "s3://bucket/new.sss")
+        self.assertEqual(done.status, USAGE)
+        self.assertIn("https://host/base.sss: gate reads local files", done.err)
+        self.assertIn("pip install 'stepscope'", done.err)
+        self.assertNotIn("secret", done.err)
+        self.assertNotIn("signature", done.err)
+        self.assertIn("stepscope[s3]", gate(self.steps("a.txt"), "s3://bucket/new.sss").err)
+
+    def test_noise_between_runs_has_a_bound(self):
+        files = [self.steps("a.txt"), self.steps("b.txt")]
+        self.assertEqual(gate(*files, "--between-runs", "100%").status, COMPLETE)
+        self.assertEqual(gate(*files, "--between-runs", "101%").status, USAGE)
+
     def test_a_folder_is_its_files(self):
         os.mkdir(self.path("runs"))
         for i in range(3):
@@ -263,6 +291,24 @@ class Base(Files):
         self.assertIn("4 runs of 100 steps", done.out)
         self.assertNotIn("One run a side", done.out)
 
+    def test_only_a_file_called_sss_is_made(self):
+        new = self.steps("new.txt")
+        for name in ("base.txt", "a*.sss", "a*.txt", "@base.sss", "s3://bucket/base.sss", ".sss"):
+            done = run("gate", name, new, "--update-base", "--force", cwd=self.folder.name)
+            self.assertEqual(done.status, USAGE, name)
+            self.assertIn("base.sss", done.err)
+        self.assertEqual(os.listdir(self.folder.name), ["new.txt"])
+
+    def test_the_rights_of_a_base_are_kept(self):
+        base = self.path("base.sss")
+        gate(base, self.steps("a.txt"), "--update-base")
+        for mode in (0o600, 0o664):
+            os.chmod(base, mode)
+            before = os.stat(base).st_ino
+            self.assertEqual(gate(base, self.path("a.txt"), "--update-base").status, COMPLETE)
+            self.assertNotEqual(os.stat(base).st_ino, before)
+            self.assertEqual(os.stat(base).st_mode & 0o777, mode)
+
     def test_traces(self):
         base = self.path("base.sss")
         self.assertEqual(gate(base, SOLID, "--update-base").status, COMPLETE)
@@ -288,6 +334,8 @@ class Base(Files):
         missing = gate(self.path("no/folder/base.sss"), self.steps("a.txt"), "--update-base")
         self.assertEqual(missing.status, UNUSABLE)
         self.assertIn("no/folder/base.sss", missing.err)
+        document = gate(self.path("no/folder/base.sss"), self.path("a.txt"), "--update-base", "--json").json()
+        self.assertEqual((document["status"], document["base_updated"]), ("unusable", False))
         if os.geteuid() == 0:
             return  # root may write everything
         base = self.path("base.sss")
@@ -354,6 +402,8 @@ class Outputs(Files):
             self.assertGreaterEqual(float(case.get("time")), 0)
             self.assertLessEqual(len(case), 1)
             for child in case:
+                if child.tag == "system-out":
+                    continue
                 self.assertIn(child.tag, ("failure", "error", "skipped"))
                 self.assertTrue(child.get("message"))
                 self.assertEqual(set(child.attrib), {"message"} if child.tag == "skipped" else {"message", "type"})
@@ -386,6 +436,28 @@ class Outputs(Files):
             token = re.fullmatch(r"::stop-commands::(stepscope-[0-9a-f]{16})", lines[1]).group(1)
             self.assertEqual(lines[-1], f"::{token}::")
             self.assertEqual("\n".join(lines[2:-1]) + "\n", gate(*arguments).out)
+
+    def test_files_that_cannot_be_used_are_said_where_ci_looks(self):
+        base, xml = self.steps("base.txt"), self.write("gate.xml", "of an earlier run")
+        for new, why in ((self.path("none"), "no such file"), (self.write("bad", "43\nnan\n"), "is no number")):
+            done = gate(base, new, "--unit", "ms", "--junit", xml, "--github")
+            self.assertEqual(done.status, UNUSABLE)
+            self.assertTrue(done.out.startswith("::error title=Stepscope gate%3A nothing was judged::"), done.out)
+            self.assertIn(why, done.out)
+            self.assertIn(why, pathlib.Path(xml).read_text())
+            self.assertEqual(self.check_junit(pathlib.Path(xml).read_text()), {"gate": ["error"]})
+        self.assertEqual(self.check_junit(gate(base, self.path("none"), "--junit", "-").out), {"gate": ["error"]})
+
+    def test_a_tail_is_a_warning(self):
+        base = self.steps("base.txt", count=300)
+        values = random.Random(5)
+        tail = self.write("tail.txt", "".join(f"{values.gauss(43.5, 0.4) * (10 if i % 5 < 2 else 1):.6f} ms\n" for i in range(300)))
+        done = gate(base, tail, "--max-slower", "5%", "--github", "--junit", self.path("gate.xml"))
+        self.assertEqual(done.status, COMPLETE, done.out)
+        self.assertTrue(done.out.startswith("::warning title="), done.out)
+        self.assertEqual(self.check_junit(pathlib.Path(self.path("gate.xml")).read_text()), {"step time": ["system-out"]})
+        self.assertTrue(any("the mean step is" in warning for warning in gate(base, tail, "--json", "--max-slower", "5%").json()["warnings"]))
+        self.assertEqual(gate(base, tail, "--strict", "--max-slower", "5%").status, PARTIAL)
 
     def test_hostile_names(self):
         name = "a]]>&\"'<b>%0A::error::x,\u202ey\n::warning::z\x1b[31m\udcff\uffff.txt"

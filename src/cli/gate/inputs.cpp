@@ -2,9 +2,13 @@
 // ranks of a run may lie in files of their own.
 #include "cli/gate/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
+#include "cli/file_lists.h"
 #include "cli/gate/step_list.h"
 #include "cli/reading.h"
 #include "fleet/summarize.h"
@@ -147,7 +151,46 @@ Status add_file(const std::string& path, const GateInputOptions& options, GateIn
   return add_traces(path, options, parts.recorded);
 }
 
-Result<std::vector<std::string>> expand_folders(const std::vector<std::string>& paths) {
+// A signature behind ? and a password before @ are for no log.
+Error refuse_url(const std::string& url) {
+  std::string shown = url.substr(0, url.find('?'));
+  const std::size_t host = shown.find("://") + 3;
+  const std::size_t user_end = shown.rfind('@', shown.find('/', host));
+  if (user_end != std::string::npos && user_end >= host) shown.erase(host, user_end + 1 - host);
+  const char* extra = shown.starts_with("s3") ? "[s3]" : shown.starts_with("gs") ? "[gcs]" : "";
+  return {
+      ErrorCode::kInvalidArgument,
+      fmt::format("gate reads local files; make a summary first, stepscope summarize URL -o new.sss, which the Python "
+                  "package does: pip install 'stepscope{}'",
+                  extra),
+      shown};
+}
+
+bool is_named_otherwise(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return false;
+  return (path.starts_with('@') && path.size() > 1) || path.find_first_of("*?[") != std::string::npos;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_gate_files(const std::vector<std::string>& arguments) {
+  std::vector<std::string> paths;
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    const bool is_url = argument.find("://") != std::string::npos && argument.find("://") > 0;
+    if (is_url && !std::filesystem::exists(argument, ignored)) return refuse_url(argument);
+    if (!is_named_otherwise(argument)) {
+      paths.push_back(argument);
+      continue;
+    }
+    FileList list = expand_files({argument}, FileKind::kTraces);
+    if (!list.wrong.empty()) return Error{ErrorCode::kNotFound, list.wrong, {}};
+    for (const std::string& file : list.files) {
+      if (file.find("://") != std::string::npos) return refuse_url(file);
+    }
+    std::move(list.files.begin(), list.files.end(), std::back_inserter(paths));
+  }
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -166,6 +209,8 @@ Result<std::vector<std::string>> expand_folders(const std::vector<std::string>& 
   }
   return files;
 }
+
+namespace {
 
 // The same file twice is no second run.
 std::vector<std::string> without_repeats(const std::vector<std::string>& files, GateSide& side) {
@@ -189,9 +234,7 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& files, 
 Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options) {
   GateInput input;
   Parts parts;
-  const auto expanded = expand_folders(files);
-  if (!expanded) return expanded.error();
-  for (const std::string& file : without_repeats(*expanded, input.side)) {
+  for (const std::string& file : without_repeats(files, input.side)) {
     if (const Status added = add_file(file, options, input, parts); !added) return added.error();
   }
   GateSide recorded = gate_side(merge_summaries(parts.recorded));

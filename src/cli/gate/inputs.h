@@ -26,7 +26,11 @@ struct GateInputOptions {
   TraceOptions trace;
 };
 
-// All files of a side together; a folder is its files, by name. An Error when one cannot be used at all: a gate that
+// The files that are meant: a folder is its files, by name; 'patterns' and @lists as everywhere (cli/file_lists.h). An
+// Error where nothing is meant, and for a URL: only local files are read.
+[[nodiscard]] Result<std::vector<std::string>> expand_gate_files(const std::vector<std::string>& arguments);
+
+// All files of a side together, as expand_gate_files gives them. An Error when one cannot be used at all: a gate that
 // goes on without a file that was named would judge something else.
 [[nodiscard]] Result<GateInput> read_gate_input(const std::vector<std::string>& files, const GateInputOptions& options);
 

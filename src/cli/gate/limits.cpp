@@ -63,7 +63,14 @@ std::optional<GateLimit> parse_size_limit(std::string_view text) {
   return bytes ? std::optional(GateLimit{std::nullopt, std::llround(*bytes)}) : std::nullopt;
 }
 
-CLI::Validator share() { return checked(parse_share, "a share such as 1% or 0.01"); }
+CLI::Validator share() {
+  // Runs that differ by as much as they take tell nothing; more is a slip.
+  const auto parse = [](std::string_view text) {
+    const auto ratio = parse_share(text);
+    return ratio && *ratio <= 1 ? ratio : std::nullopt;
+  };
+  return checked(parse, "a share such as 1% or 0.01, at most 100%");
+}
 CLI::Validator time_limit() { return checked(parse_time_limit, "a share such as 3% or 0.03, or a time such as 2ms"); }
 CLI::Validator size_limit() {
   return checked(parse_size_limit, "a share such as 5% or 0.05, or a size such as 512MiB");
