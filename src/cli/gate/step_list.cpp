@@ -62,6 +62,8 @@ std::string why_no_time(double value_ns) {
   if (std::isnan(value_ns)) return "is no number";
   if (value_ns < 0) return "is negative";
   if (value_ns == 0) return "is 0";
+  if (std::isinf(value_ns)) return "is infinite";
+  if (value_ns < 0.5) return "rounds to 0 ns: is the unit right?";  // which a summary could not hold
   return value_ns > kMostNs ? "is longer than 52 days: is the unit right?" : "";
 }
 
@@ -136,6 +138,21 @@ std::optional<std::int64_t> bytes_at(const Json& document, const char* key) {
   return at->get<std::int64_t>();
 }
 
+// Of a document that someone made: what is there has to be a number of bytes. Not there, or null: not recorded.
+Result<std::optional<std::int64_t>> peak_at(const Json& document, const char* key, const std::string& file) {
+  const auto at = document.find(key);
+  if (at == document.end() || at->is_null()) return std::optional<std::int64_t>();
+  const auto refuse = [&](const char* why) { return wrong(file, fmt::format("{}: {} {}", key, described(*at), why)); };
+  if (!at->is_number()) return refuse("is no number of bytes");
+  if (at->get<double>() < 0) return refuse("is negative");
+  constexpr double kMostBytes = 0x1p62;
+  const double value = at->get<double>();
+  if (!(value <= kMostBytes)) return refuse("is more than any memory has");
+  // Python's division makes 1.5e9 of a whole number.
+  if (!at->is_number_integer() && value != std::floor(value)) return refuse("is no whole number of bytes");
+  return std::optional(at->is_number_integer() ? at->get<std::int64_t>() : static_cast<std::int64_t>(value));
+}
+
 std::string text_at(const Json& document, const char* key) {
   const auto at = document.find(key);
   return at != document.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -170,13 +187,20 @@ Result<GateSide> read_own_document(const Json& document, const std::string& file
   const bool is_ns = document.contains("steps_ns");
   if (is_ns) factor = 1;
   if (!factor) return needs_unit(file);
+  if (document.contains("steps") + document.contains("runs") + document.contains("steps_ns") > 1) {
+    return wrong(file, "more than one of `steps`, `runs` and `steps_ns` is in it; which is meant?");
+  }
+  const auto allocated = peak_at(document, "allocated_peak_bytes", file);
+  if (!allocated) return allocated.error();
+  const auto reserved = peak_at(document, "reserved_peak_bytes", file);
+  if (!reserved) return reserved.error();
   const char* key = is_ns ? "steps_ns" : document.contains("runs") ? "runs" : "steps";
   auto side = read_runs(document[key], *factor, file);
   if (!side) return side;
   for (GateRun& run : side->runs) {
     run.device_name = text_at(document, "device_name");
-    run.allocated_peak_bytes = bytes_at(document, "allocated_peak_bytes");
-    run.reserved_peak_bytes = bytes_at(document, "reserved_peak_bytes");
+    run.allocated_peak_bytes = *allocated;
+    run.reserved_peak_bytes = *reserved;
   }
   return side;
 }
@@ -279,12 +303,26 @@ Result<GateSide> read_step_list(std::string_view text, const std::string& file, 
   const std::string_view begin = trimmed(text);
   if (begin.empty()) return Error{ErrorCode::kEmpty, "no step times in it", file};
   if (begin.front() != '[' && begin.front() != '{') return read_lines(text, file, ns_per_unit);
-  const Json document = Json::parse(begin, nullptr, false);
+  // The library keeps the last of two values of one name; which was meant nobody knows.
+  std::vector<std::string> keys;
+  std::string repeated;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (event != Json::parse_event_t::key || depth != 1) return true;
+    const auto& key = value.get_ref<const std::string&>();
+    if (std::find(keys.begin(), keys.end(), key) != keys.end() && repeated.empty()) repeated = key;
+    // Documents have a few dozen names; of more only those are watched.
+    if (keys.size() < 1000) keys.push_back(key);
+    return true;
+  };
+  const Json document = Json::parse(begin, watch, false);
   if (document.is_discarded()) {
-    const bool has_nan =
-        begin.find("NaN") != std::string_view::npos || begin.find("Infinity") != std::string_view::npos;
-    return wrong(file, has_nan ? "no JSON, and NaN is no time" : "damaged JSON");
+    for (const char* word : {"NaN", "Infinity"}) {
+      if (begin.find(word) != std::string_view::npos)
+        return wrong(file, fmt::format("no JSON, and {} is no time", word));
+    }
+    return wrong(file, "damaged JSON");
   }
+  if (!repeated.empty()) return wrong(file, fmt::format("{} is in it twice; which is meant?", in_quotes(repeated)));
   return read_document(document, file, ns_per_unit);
 }
 

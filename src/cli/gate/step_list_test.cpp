@@ -35,7 +35,9 @@ TEST(StepList, WrongLinesAreLocated) {
   EXPECT_EQ(error_of("43\nnan\n"), "f: line 2: the time `nan` is no number");
   EXPECT_EQ(error_of("43\n-5\n"), "f: line 2: the time `-5` is negative");
   EXPECT_EQ(error_of("0\n"), "f: line 1: the time `0` is 0");
-  EXPECT_EQ(error_of("inf\n"), "f: line 1: the time `inf` is longer than 52 days: is the unit right?");
+  EXPECT_EQ(error_of("inf\n"), "f: line 1: the time `inf` is infinite");
+  EXPECT_EQ(error_of("1e-9\n"), "f: line 1: the time `1e-9` rounds to 0 ns: is the unit right?");
+  EXPECT_EQ(error_of("9e12\n"), "f: line 1: the time `9e12` is longer than 52 days: is the unit right?");
   EXPECT_EQ(error_of("43\n44 45\n"), "f: line 2: `45` is no unit of time; s, ms, us and ns are");
   EXPECT_EQ(error_of("step,ms\n1,43\n"), "f: line 1: `step,ms` is no time; one number a line is expected");
   EXPECT_EQ(error_of("43.5\n", std::nullopt), "f: the numbers have no unit; say --unit ms (or s, us, ns)");
@@ -68,12 +70,37 @@ TEST(StepList, WrongDocumentsAreLocated) {
   EXPECT_EQ(error_of(R"(["a"])"), "f: step 1: `\"a\"` is no time");
   EXPECT_EQ(error_of("[]"), "f: no step times in it");
   EXPECT_EQ(error_of("[1, NaN]"), "f: no JSON, and NaN is no time");
+  EXPECT_EQ(error_of("[1, Infinity]"), "f: no JSON, and Infinity is no time");
+  EXPECT_EQ(error_of("[1, 1e-9]"), "f: step 2: the time `1e-09` rounds to 0 ns: is the unit right?");
   EXPECT_EQ(error_of("[1, 2"), "f: damaged JSON");
   EXPECT_EQ(error_of(R"({"unit": "hours", "steps": [1]})"), "f: the unit `\"hours\"` is none of s, ms, us, ns");
   EXPECT_EQ(error_of(R"({"unit": ["ms"], "steps": [1]})"), "f: the unit a list is none of s, ms, us, ns");
   EXPECT_EQ(error_of(R"({"steps": {"a": 1}})"), "f: a list of times is expected, not an object");
   EXPECT_EQ(error_of("[1]", std::nullopt), "f: the numbers have no unit; say --unit ms (or s, us, ns)");
   EXPECT_EQ(error_of(R"({"schema_version": 1})").substr(0, 26), "f: a JSON document without");
+}
+
+TEST(StepList, PeaksThatAreNoneAreNamed) {
+  const auto error = [](const std::string& peak) {
+    return error_of(R"({"unit": "ms", "steps": [1, 2], "reserved_peak_bytes": )" + peak + "}");
+  };
+  EXPECT_EQ(error("-5"), "f: reserved_peak_bytes: `-5` is negative");
+  EXPECT_EQ(error("\"x\""), "f: reserved_peak_bytes: `\"x\"` is no number of bytes");
+  EXPECT_EQ(error("[5]"), "f: reserved_peak_bytes: a list is no number of bytes");
+  EXPECT_EQ(error("1.5"), "f: reserved_peak_bytes: `1.5` is no whole number of bytes");
+  EXPECT_EQ(error("1e40"), "f: reserved_peak_bytes: `1e+40` is more than any memory has");
+  EXPECT_EQ(error("18446744073709551615"),
+            "f: reserved_peak_bytes: `18446744073709551615` is more than any memory has");
+  EXPECT_EQ(error("null"), "no error");
+  const auto side = read_step_list(R"({"unit": "ms", "steps": [1], "allocated_peak_bytes": 1.5e9})", "f", {});
+  ASSERT_TRUE(side);
+  EXPECT_EQ(side->runs.front().allocated_peak_bytes, 1'500'000'000);
+}
+
+TEST(StepList, WhatIsThereTwiceIsNotGuessed) {
+  EXPECT_EQ(error_of(R"({"steps": [1], "runs": [[2]]})"),
+            "f: more than one of `steps`, `runs` and `steps_ns` is in it; which is meant?");
+  EXPECT_EQ(error_of(R"({"steps": [1], "steps": [2]})"), "f: `steps` is in it twice; which is meant?");
 }
 
 TEST(StepList, DepthDoesNotExhaustTheStack) {
