@@ -20,7 +20,7 @@ constexpr const char* kExamples =
     "  stepscope diff base/ new.sss                    all ranks: a folder, a summary\n"
     "  stepscope diff run1.json.gz run2.json.gz --vs new1.json.gz new2.json.gz\n"
     "  stepscope diff before.pickle after.pickle       memory snapshots: by line\n"
-    "  stepscope diff before.json.gz after.json.gz --json | jq .explaining_rank\n\n"
+    "  stepscope diff before.json.gz after.json.gz --json | jq -r .explanation\n\n"
     "A side is one recording, several of one program (each counts once), or the ranks\n"
     "of a run (matched by rank): traces, captures or summaries (.sss), by name, as a\n"
     "folder, a 'pattern' in quotes or @list.\n\n"
@@ -63,6 +63,19 @@ std::string sort_sides(Request& request) {
   request.others = {request.files.back()};
   request.files.pop_back();
   return "";
+}
+
+// A file that is named twice is one recording. Names that are no files yet (patterns, lists) are kept.
+void drop_repeated(std::vector<std::string>& names, Console& console) {
+  std::vector<std::string> kept;
+  for (std::string& name : names) {
+    if (name == "-" || !is_input(name, kept)) {
+      kept.push_back(std::move(name));
+    } else {
+      console.remark(name + ": is named twice on one side and counts once");
+    }
+  }
+  names = std::move(kept);
 }
 
 std::string check_html(const Request& request) {
@@ -145,6 +158,8 @@ int run_diff(const Arguments& arguments, Console& console) {
   if (const auto ended = parse_arguments(app, arguments, console)) return *ended;
   if (const std::string wrong = sort_sides(request); !wrong.empty()) return complain_usage(wrong, console);
   if (const std::string wrong = check_html(request); !wrong.empty()) return complain_usage(wrong, console);
+  drop_repeated(request.files, console);
+  drop_repeated(request.others, console);
   const FileList before = expand_files(request.files, FileKind::kTraces);
   const FileList after = expand_files(request.others, FileKind::kTraces);
   for (const FileList* side : {&before, &after}) {

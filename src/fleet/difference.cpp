@@ -3,31 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "fleet/difference_doubts.h"
 #include "fleet/difference_rank.h"
+#include "fleet/difference_runs.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
-
-using RanksOfSide = std::map<std::optional<std::int64_t>, RankRuns>;
 
 struct RankPair {
   std::optional<std::int64_t> rank;
   RankRuns before, after;
 };
 
-Result<RanksOfSide> ranks_of(const RunSummary& run, const char* side) {
-  RanksOfSide ranks;
+Result<ChosenRuns> ranks_of(const RunSummary& run, const char* side) {
   for (const RankSummary& rank : run.ranks) {
     if (const std::string wrong = find_contradiction(rank); !wrong.empty()) {
       return Error{ErrorCode::kDamaged, "its numbers contradict each other: " + wrong, rank.source};
     }
-    if (!rank.steps.empty()) ranks[rank.rank].push_back(&rank);
   }
-  if (!ranks.empty()) return ranks;
+  ChosenRuns chosen = choose_runs(run, side);
+  if (!chosen.ranks.empty()) return chosen;
   if (run.ranks.empty()) return Error{ErrorCode::kNotFound, std::string("nothing to compare on side ") + side, {}};
   return Error{ErrorCode::kNotFound, std::string("no complete step, so nothing can be compared (side ") + side + ")",
                run.ranks.front().source};
@@ -188,7 +185,7 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
   const auto second = ranks_of(after, "B");
   if (!second) return second.error();
   RunDifference out;
-  const std::vector<RankPair> pairs = pair_ranks(*first, *second, out);
+  const std::vector<RankPair> pairs = pair_ranks(first->ranks, second->ranks, out);
   if (pairs.empty()) {
     return Error{
         ErrorCode::kNotFound,
@@ -208,6 +205,15 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
   out.largest_rank = out.largest == out.typical ? out.typical_rank : take_apart(pairs[out.largest], options.compare);
   for (const std::size_t chosen : {out.typical, out.largest}) add_withheld(pairs[chosen], out);
   add_doubts(pairs, out);
+  for (const ChosenRuns* side : {&*second, &*first}) {  // the gravest first
+    out.doubts.insert(out.doubts.begin(), side->doubts.begin(), side->doubts.end());
+    out.is_partial = out.is_partial || side->has_left_out;
+  }
+  const bool has_all = out.only_before.empty() && out.only_after.empty();
+  out.is_same_recording = has_all && std::all_of(pairs.begin(), pairs.end(), [](const RankPair& pair) {
+                            return pair.before.size() == 1 && pair.after.size() == 1 &&
+                                   is_same_recording(*pair.before.front(), *pair.after.front());
+                          });
   return out;
 }
 

@@ -145,7 +145,8 @@ struct RunDifference {
   std::vector<std::string> doubts;
   // Why no verdict can be given, whatever typical_rank.step says: a side's own headline is withheld. Parts are kept.
   std::optional<std::string> withheld;
-  bool is_partial = false;  // something was lost or withheld, or a rank is missing
+  bool is_partial = false;         // something was lost or withheld, or a rank is missing or of another run
+  bool is_same_recording = false;  // each rank was recorded once, and that recording stands on both sides
   [[nodiscard]] const RankDifference& explaining() const { return largest_rank; }
 };
 

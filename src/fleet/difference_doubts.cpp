@@ -64,9 +64,10 @@ class Doubts {
   void add_flops() {
     const auto first = flops_of(before_), second = flops_of(after_);
     if (!first || !second || std::abs(*second / *first - 1) <= kSameWorkRatio) return;
+    const bool is_more = *second >= *first;
     char text[96];
-    std::snprintf(text, sizeof text, "other work: the operators of B compute %.3g times the FLOPs of A",
-                  *second / *first);
+    std::snprintf(text, sizeof text, "other work: the operators of %s compute %.3g times the FLOPs of %s",
+                  is_more ? "B" : "A", is_more ? *second / *first : *first / *second, is_more ? "A" : "B");
     doubts_.emplace_back(text);
   }
 

@@ -19,13 +19,23 @@ std::string milliseconds(DurationNs difference_ns) {
 std::string spaced(std::string_view name) {
   std::string words(name);
   for (char& letter : words) letter = letter == '_' ? ' ' : letter;
-  return words;
+  return words == "python" ? "Python" : words;
+}
+
+// Names of C++ kernels have hundreds of letters; one line has room for so many. Whole UTF-8 characters only.
+std::string cut(std::string name) {
+  constexpr std::size_t kMostBytes = 60;
+  if (name.size() <= kMostBytes) return name;
+  std::size_t end = kMostBytes;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;
+  name.resize(end);
+  return name + "...";
 }
 
 // "aten::mm: 3.1 % longer a call"
 std::string row_words(const WorkDifference& row) {
   const WorkIdentity& identity = row.match == WorkMatch::kGone ? row.before : row.after;
-  const std::string name = identity.operator_name.empty() ? identity.kernel : identity.operator_name;
+  const std::string name = cut(identity.operator_name.empty() ? identity.kernel : identity.operator_name);
   if (name.empty()) return "";
   if (row.match == WorkMatch::kNew) return "new: " + name;
   if (row.match == WorkMatch::kGone) return "gone: " + name;

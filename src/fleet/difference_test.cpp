@@ -176,6 +176,46 @@ TEST(Difference, SeveralRunsShowTheirOwnNoise) {
   EXPECT_FALSE(find_class(noisy.typical_rank, KernelClass::kMatmul)->is_told);
 }
 
+TEST(Difference, CopiesOfARecordingCountOnce) {
+  RankSummary first = made_run({.seed = 1}), other = made_run({.seed = 2});
+  RunSummary before, after;
+  for (const char* name : {"a.json", "copy.json", "again.json"}) {
+    first.source = other.source = name;
+    before.ranks.push_back(first);
+    after.ranks.push_back(other);
+  }
+  const RunDifference copies = difference_of(before, after), single = difference_of(first, other);
+  EXPECT_EQ(copies.typical_rank.before.sources.size(), 1U);
+  EXPECT_EQ(copies.typical_rank.step.verdict, single.typical_rank.step.verdict);
+  EXPECT_EQ(copies.typical_rank.step.base_count, single.typical_rank.step.base_count);
+  ASSERT_EQ(copies.doubts.size(), 2U);
+  EXPECT_EQ(copies.doubts[0], "A holds copies of one recording, which count once: copy.json is a.json (and 1 more)");
+  EXPECT_FALSE(copies.is_partial);
+  EXPECT_FALSE(copies.is_same_recording);
+  EXPECT_TRUE(single.doubts.empty());
+  EXPECT_TRUE(difference_of(before, before).is_same_recording);
+}
+
+TEST(Difference, RanksOfAnotherRunAreLeftOutAndSaid) {
+  RunSummary before, after;
+  for (const std::int64_t rank : {0, 1, 2}) {
+    before.ranks.push_back(made_run({.seed = static_cast<std::uint64_t>(rank)}));
+    before.ranks.back().rank = rank;
+    before.ranks.back().world_size = 4;
+    after.ranks.push_back(before.ranks.back());
+  }
+  RankSummary foreign = made_run({.seed = 9});
+  foreign.rank = 3;
+  foreign.world_size = 2;
+  after.ranks.push_back(foreign);
+  const RunDifference mixed = difference_of(before, after);
+  ASSERT_EQ(mixed.doubts.size(), 1U);
+  EXPECT_EQ(mixed.doubts[0], "B holds several runs: world sizes 2 (1 file), 4 (3 files); only that of 4 is compared");
+  EXPECT_EQ(mixed.ranks.size(), 3U);
+  EXPECT_TRUE(mixed.only_after.empty());
+  EXPECT_TRUE(mixed.is_partial);
+}
+
 TEST(Difference, AnotherLibraryVersionRenamesKernels) {
   const RunDifference difference =
       difference_of(made_run({.seed = 1}), made_run({.seed = 2, .matmul_kernel = "nvjet_tst_256x128"}));
@@ -238,7 +278,7 @@ TEST(Difference, RanksAreMatchedAndTheOneThatChangedExplains) {
   EXPECT_FALSE(difference.typical_rank.gpu_work.is_told);
   EXPECT_EQ(difference.only_before, std::vector<std::int64_t>{2});
   EXPECT_TRUE(difference.is_partial);
-  EXPECT_EQ(explain_in_one_line(difference), "rank 1: the GPU waits +20.0 ms for: python");
+  EXPECT_EQ(explain_in_one_line(difference), "rank 1: the GPU waits +20.0 ms for: Python");
 }
 
 TEST(Difference, OneRankASideIsComparedWhateverItsNumber) {

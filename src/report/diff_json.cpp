@@ -162,7 +162,8 @@ std::string write_diff_json(const DiffReport& report) {
               {"explanation", clean_text(explain_in_one_line(difference))},
               {"before_files", texts_json(report.before_files)},
               {"after_files", texts_json(report.after_files)},
-              {"doubts", texts_json(difference.doubts)}};
+              {"doubts", texts_json(difference.doubts)},
+              {"is_same_recording", difference.is_same_recording}};
   Json unreadable = Json::array();
   for (const UnreadableRank& rank : difference.unreadable) {
     unreadable.push_back({{"path", clean_text(rank.source)}, {"reason", clean_text(rank.reason)}});

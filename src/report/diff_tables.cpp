@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "report/diff_sections.h"
@@ -82,7 +83,10 @@ std::string peak_words(const std::optional<std::int64_t>& before, const std::opt
   std::string words = fmt::format("{} -> {}", show_bytes(*before), show_bytes(*after));
   if (*before > 0 && *before != *after) {
     const double ratio = static_cast<double>(*after) / static_cast<double>(*before) - 1;
-    words += fmt::format("  ({}{})", ratio < 0 ? "-" : "+", show_percent(std::abs(ratio)));
+    const std::string percent = show_percent(std::abs(ratio));
+    const bool is_tiny = percent.starts_with('<');
+    words += is_tiny ? fmt::format("  ({} {})", percent, ratio < 0 ? "less" : "more")
+                     : fmt::format("  ({}{})", ratio < 0 ? "-" : "+", percent);
   }
   return words;
 }
@@ -111,7 +115,8 @@ void add_diff_ranks(const DiffReport& report, Page& page) {
                .add_right(kStepEdge, "step, ms", Ink::kDim)
                .add_right(kOwnEdge, "own, ms", Ink::kDim)
                .pad_to(kPeakColumn)
-               .add("peak memory", Ink::kDim));
+               .add(shorten_end("peak memory", page.style().width > kPeakColumn ? page.style().width - kPeakColumn : 1),
+                    Ink::kDim));
   std::vector<const RankChange*> order;
   for (const RankChange& rank : difference.ranks) order.push_back(&rank);
   std::stable_sort(order.begin(), order.end(), [](const RankChange* a, const RankChange* b) {
@@ -157,7 +162,8 @@ void add_diff_work(const DiffReport& report, Page& page) {
     rest.after_ns -= row.busy.after_ns;
     add_change(row.busy, decimals, work_text(row, room), page);
     if (row.match == WorkMatch::kRenamed) {
-      const std::string before = work_name({{}, {}, row.before.kernel, {}, row.before.kernel_class}, room - 8);
+      const std::string before =
+          work_name({{}, {}, row.before.kernel, {}, row.before.kernel_class}, room > 11 ? room - 10 : 1);
       page.add(page.line().pad_to(kNameColumn + 2).add("before: " + before, Ink::kDim));
     }
   }
@@ -191,7 +197,10 @@ void add_diff_operators(const DiffReport& report, Page& page) {
   for (std::size_t i = 0; i < std::min(order.size(), report.table_row_count); ++i) {
     const OperatorDifference& row = *order[i];
     std::string name = row.name.empty() ? "small operators, together" : clean_text(row.name);
-    const auto count = [](double value) { return fmt::format("{:.6g}", value); };
+    const auto count = [](double value) {
+      if (std::abs(value - std::round(value)) < 0.005) return show_count(std::llround(value));
+      return value < 1 ? fmt::format("{:.2g}", value) : fmt::format("{:.1f}", value);
+    };
     name += row.before_call_count == row.after_call_count
                 ? fmt::format(": {} {}", count(row.after_call_count), row.after_call_count == 1 ? "call" : "calls")
                 : fmt::format(": calls {} -> {}", count(row.before_call_count), count(row.after_call_count));

@@ -81,8 +81,13 @@ void add_part(const PartLine& part, DurationNs largest_ns, int decimals, Page& p
       .add(bar(difference, largest_ns, page.style()), part.change.is_told ? ink_of(difference) : Ink::kDim)
       .pad_to(kNameColumn)
       .add(part.name);
-  if (!part.change.is_told) line.add(" (may be noise)", Ink::kDim);
-  page.add(line.add_right(std::min<std::size_t>(page.style().width, 80), values));
+  const std::size_t edge = std::min<std::size_t>(page.style().width, 80);
+  if (!part.change.is_told) {
+    const std::string_view noise = " (may be noise)", shorter = " (noise?)";
+    line.add(line.width() + noise.size() + 1 + display_width(values) <= edge ? noise : shorter, Ink::kDim);
+  }
+  if (line.width() + 1 + display_width(values) <= edge) line.add_right(edge, values);
+  page.add(line);
 }
 
 void add_reason(const RankDifference& rank, const PartLine& part, Page& page) {
@@ -142,6 +147,9 @@ std::string range_words(const Estimate& estimate) {
 std::string rank_note(const RunDifference& difference) {
   const RankChange& typical = difference.ranks[difference.typical];
   std::string words = show_counted(static_cast<std::int64_t>(difference.ranks.size()), "rank") + " on both sides";
+  if (difference.ranks.size() == 2 && typical.rank) {
+    return words + fmt::format("; times are of rank {}, the lower of the two", *typical.rank);
+  }
   if (typical.rank) words += fmt::format("; times are of rank {}, whose change is the median", *typical.rank);
   return words;
 }
@@ -206,7 +214,12 @@ void add_diff_parts(const DiffReport& report, const DiffPlan& plan, Page& page) 
       fmt::format("{} ms, {} -> {}", signed_ms(rank.mean_step.difference_ns(), decimals),
                   fmt::format("{:.{}f}", static_cast<double>(rank.mean_step.before_ns) / 1e6, decimals),
                   fmt::format("{:.{}f}", static_cast<double>(rank.mean_step.after_ns) / 1e6, decimals));
-  page.add(head.add_right(std::min<std::size_t>(page.style().width, 80), sum));
+  const std::size_t edge = std::min<std::size_t>(page.style().width, 80);
+  if (head.width() + 1 + display_width(sum) > edge) {
+    page.add(head);
+    head = page.line();
+  }
+  page.add(head.add_right(edge, sum));
   if (rank.is_host_only) {
     page.paragraph("No GPU work is recorded, so the step has no parts; operators are below.", 2, Ink::kDim);
     return;
@@ -238,11 +251,12 @@ void add_diff_parts(const DiffReport& report, const DiffPlan& plan, Page& page) 
     name = "other parts; too few steps to know their noise";
   else if (shown == 0)
     name = is_rest_noise ? "no part changed by more than its noise" : "no part changed much";
-  const std::size_t edge = std::min<std::size_t>(page.style().width, 80);
   const std::string values = from_to(rest, decimals);
   const std::size_t column = shown == 0 ? kBarColumn : kNameColumn;
   Line line = page.line();
-  line.add_right(kNumberEdge, signed_ms(rest.difference_ns(), decimals), Ink::kDim).pad_to(column).add(name, Ink::kDim);
+  line.add_right(kNumberEdge, signed_ms(rest.difference_ns(), decimals), Ink::kDim)
+      .pad_to(column)
+      .add(shorten_end(name, page.style().width - column), Ink::kDim);
   if (line.width() + 1 + display_width(values) <= edge) line.add_right(edge, values, Ink::kDim);
   page.add(line);
 }
@@ -278,6 +292,7 @@ std::string write_diff_text(const DiffReport& report, const Style& style) {
   for (const DiffPlan& plan : kPlans) {
     page = Page(style);
     add_diff_head(report, plan, page);
+    if (report.difference.is_same_recording) return page.text();  // all else would be zeros
     add_diff_findings(report, plan, page);
     add_diff_parts(report, plan, page);
     add_diff_commands(report, page);

@@ -69,9 +69,8 @@ std::string no_difference_words(const RankDifference& rank) {
                      signed_percent(interval.low - 1), signed_percent(interval.high - 1));
 }
 
-// What the steps are too noisy to show, the GPU's own time may.
+// What the steps are too noisy to show, the GPU's own time may; not where they are too few to tell anything.
 std::string busy_words(const RankDifference& rank) {
-  if (rank.step.verdict == CompareVerdict::kSlower || rank.step.verdict == CompareVerdict::kFaster) return "";
   if (!rank.gpu_work.is_told || rank.gpu_work.before_ns <= 0) return "";
   const double ratio = static_cast<double>(rank.gpu_work.after_ns) / static_cast<double>(rank.gpu_work.before_ns) - 1;
   const auto format = DurationFormat::pick(rank.gpu_work.after_ns, std::abs(rank.gpu_work.difference_ns()));
@@ -126,6 +125,10 @@ std::string_view diff_verdict_name(const RunDifference& difference) {
 std::string diff_answer(const RunDifference& difference) {
   if (difference.withheld) return "No verdict can be given. " + clean_text(*difference.withheld);
   const RankDifference& rank = difference.typical_rank;
+  if (difference.is_same_recording) {
+    const auto format = DurationFormat::pick(rank.after.median_ns, rank.after.median_ns);
+    return fmt::format("Both sides are the same recording: a step takes {}.", format.text(rank.after.median_ns));
+  }
   switch (rank.step.verdict) {
     case CompareVerdict::kSlower:
       return slower_words(rank);
@@ -134,8 +137,7 @@ std::string diff_answer(const RunDifference& difference) {
     case CompareVerdict::kNoDifference:
       return no_difference_words(rank) + busy_words(rank);
     case CompareVerdict::kTooFew:
-      return fmt::format("Too few steps to tell: a step takes {} ({}).", step_words(rank), rank.step.reason) +
-             busy_words(rank);
+      return fmt::format("Too few steps to tell: a step takes {} ({}).", step_words(rank), rank.step.reason);
   }
   return "";
 }

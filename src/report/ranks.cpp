@@ -98,6 +98,7 @@ std::string joint_verdict(const RankReports& ranks, const std::vector<std::strin
                                             [](const Finding& f) { return f.severity == Severity::kFault; });
   });
   if (healthy == static_cast<std::ptrdiff_t>(ranks.reports.size())) {
+    if (healthy == 1) return "No fault in the only recording.";
     return fmt::format("No fault in any of the {}.", show_counted(healthy, "recording"));
   }
   return fmt::format("{}: {}", labels.front(), ranks.reports.front().verdict);

@@ -198,7 +198,7 @@ Comparison compare_samples(std::span<const RunTimes> base, std::span<const RunTi
     if (options.few_values && fewest >= kFewestValues) {
       return compare_few_values(std::move(comparison), base_medians, other_medians, options);
     }
-    return too_few(std::move(comparison), "run", needed);
+    return too_few(std::move(comparison), "run", options.few_values ? kFewestValues : needed);
   }
   return compare_few_runs(std::move(comparison), base_medians, other_medians, options);
 }

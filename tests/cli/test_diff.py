@@ -102,7 +102,7 @@ class PlantedFaults(unittest.TestCase):
         self.assertEqual([r["rank"] for r in found["ranks"]], [0, 1])
         self.assertEqual(explaining(found)["rank"], 1)
         self.assertEqual(explaining(found)["findings"][0]["id"], "host-pause")
-        self.assertIn("python", found["explanation"])
+        self.assertIn("Python", found["explanation"])
 
 
 class SameProgram(unittest.TestCase):
@@ -125,6 +125,42 @@ class SameProgram(unittest.TestCase):
         self.assertEqual(found["verdict"], "no_difference")
         self.assertEqual({w["match"] for w in found["typical_rank"]["work"]} - {"same", "rest"}, set())
         self.assertTrue(all(w["difference_ns"] == 0 for w in found["typical_rank"]["work"]))
+
+
+    def test_the_same_recording_is_said_and_nothing_follows(self):
+        done = diff("solid", "solid")
+        self.assertTrue(done.out.startswith("Both sides are the same recording: "), done.out)
+        self.assertNotIn("0.00", done.out)
+        self.assertTrue(document("solid", "solid")["is_same_recording"])
+        self.assertFalse(document("solid", "sync")["is_same_recording"])
+
+    def test_copies_are_no_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sides = {}
+            for name in ("logsync", "sync"):
+                sides[name] = [pathlib.Path(folder) / f"{name}{i}{SUFFIX}" for i in range(3)]
+                for copy in sides[name]:
+                    copy.write_bytes((DATA / recorded(name)).read_bytes())
+            done = run("diff", *sides["logsync"], "--vs", *sides["sync"], "--json")
+            self.assertEqual(done.status, COMPLETE, done.err)
+            found, single = done.json(), document("logsync", "sync")
+            self.assertEqual(found["typical_rank"]["step"], single["typical_rank"]["step"])
+            self.assertEqual(found["verdict"], single["verdict"])
+            self.assertIn("A holds copies of one recording, which count once", found["doubts"][0])
+        twice = run("diff", recorded("solid"), recorded("solid"), "--vs", recorded("sync"), "--json")
+        self.assertIn("is named twice", twice.err)
+        self.assertEqual(twice.json()["before_files"], [recorded("solid")])
+
+    def test_another_run_in_a_side_is_left_out_and_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = load("straggler_rank1")
+            other["distributedInfo"].update({"rank": 2, "world_size": 4})
+            foreign = save(folder, "foreign.json", other)
+            done = run("diff", recorded("ddp_rank0"), recorded("ddp_rank1"), foreign, "--vs", recorded("straggler_rank0"),
+                       recorded("straggler_rank1"), "--json")
+            self.assertEqual(done.status, PARTIAL)
+            self.assertIn("A holds several runs: world sizes 2 (2 files), 4 (1 file); only that of 2", done.json()["doubts"][0])
+            self.assertEqual([r["rank"] for r in done.json()["ranks"]], [0, 1])
 
 
 class MadeVariations(unittest.TestCase):
@@ -223,6 +259,15 @@ class Screen(unittest.TestCase):
             for line in diff("ddp_rank0", "straggler_rank0", "--width", width).out.splitlines():
                 if width >= 80:
                     self.assertLessEqual(columns(line), width, line)
+
+    def test_rows_of_renamed_and_noisy_parts_fit_too(self):
+        for before, after in (("fp32", "solid"), ("loader", "sync"), ("straggler_rank0", "ddp_rank0"), ("tiny", "mask_sync")):
+            for width in (60, 80):
+                out = diff(before, after, "--width", width).out
+                self.assertIn(" -> ", out)
+                for line in out.splitlines():
+                    self.assertLessEqual(columns(line), width, line)
+                self.assertNotRegex(out, r"[a-z)]\d+\.\d+ -> ")
 
     def test_every_key_is_described(self):
         described = set(re.findall(r"`([A-Za-z0-9_.\-]+)`", (ROOT / "docs" / "formats" / "diff.md").read_text()))

@@ -1,0 +1,26 @@
+// Which recordings of a side of a comparison count: those of one run, and each once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/difference_side.h"
+
+namespace stepscope {
+
+using RanksOfSide = std::map<std::optional<std::int64_t>, RankRuns>;
+
+// What was recorded is the same, whatever the file is called.
+[[nodiscard]] bool is_same_recording(const RankSummary& a, const RankSummary& b);
+
+struct ChosenRuns {
+  RanksOfSide ranks;  // pointers into the run
+  std::vector<std::string> doubts;
+  bool has_left_out = false;  // ranks of another run, not mere copies
+};
+// `side` is "A" or "B". Recordings without steps do not count, and say nothing.
+[[nodiscard]] ChosenRuns choose_runs(const RunSummary& run, const std::string& side);
+
+}  // namespace stepscope
