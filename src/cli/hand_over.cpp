@@ -24,6 +24,13 @@ constexpr const char* kPython = "python3";
 
 bool is_engine(std::string_view argument) { return argument == "--engine" || argument.starts_with("--engine="); }
 
+// The value of --engine where it is `at`; empty when there is none.
+std::string engine_of(const Arguments& arguments, Arguments::const_iterator at) {
+  const std::size_t equals = at->find('=');
+  if (equals != std::string::npos) return at->substr(equals + 1);
+  return at + 1 == arguments.end() ? std::string() : *(at + 1);
+}
+
 // A scheme and "://" at the beginning; file:// is a file here, to Python's package too.
 bool is_url(std::string_view argument) {
   const std::size_t end = argument.find("://");
@@ -64,9 +71,20 @@ bool has_package() {
   return is_started && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// `diff` takes a summary as well as a recording, so what lies elsewhere needs one step more.
+std::optional<int> refuse_url_of_diff(const Arguments& arguments, Console& console) {
+  const auto url = std::find_if(arguments.begin(), arguments.end(), is_url);
+  if (url == arguments.end()) return std::nullopt;
+  const std::string name = without_credentials(*url);
+  console.complain(name + ": diff reads files of this machine; first: stepscope summarize " + name +
+                   " -o a.sss, then: stepscope diff a.sss b.sss");
+  return kExitUsage;
+}
+
 }  // namespace
 
 std::optional<int> hand_over_to_python(const std::string& command, const Arguments& arguments, Console& console) {
+  if (command == "diff") return refuse_url_of_diff(arguments, console);
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) return std::nullopt;
   const auto wants_python = [](const std::string& argument) { return is_engine(argument) || is_url(argument); };
   const auto wanted = std::find_if(arguments.begin(), arguments.end(), wants_python);
@@ -74,6 +92,13 @@ std::optional<int> hand_over_to_python(const std::string& command, const Argumen
     return argument == "--help" || argument == "-h";
   });
   if (wanted == arguments.end() || is_help) return std::nullopt;
+  const auto engine_at = std::find_if(arguments.begin(), arguments.end(), is_engine);
+  const std::string engine = engine_at == arguments.end() ? "" : engine_of(arguments, engine_at);
+  if (engine_at != arguments.end() && engine != "local" && engine != "ray") {
+    console.complain("--engine: local or ray" + (engine.empty() ? engine : ", not `" + engine + "`") +
+                     "\nType `stepscope " + command + " --help` for the options and examples.");
+    return kExitUsage;
+  }
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet
   if (std::getenv(kHandedOver) == nullptr && has_package()) {
     std::vector<std::string> words = {kPython, "-m", "stepscope", command};
@@ -85,7 +110,8 @@ std::optional<int> hand_over_to_python(const std::string& command, const Argumen
   const char* extra = what.starts_with("s3")      ? "[s3]"
                       : what.starts_with("gs://") ? "[gcs]"
                       : is_url(what)              ? ""
-                                                  : "[ray]";
+                      : engine == "ray"           ? "[ray]"
+                                                  : "";
   console.complain(what + ": the Python package does this, and " + kPython +
                    " here has none that can be used; type: pip install 'stepscope" + extra + "'");
   return kExitUsage;

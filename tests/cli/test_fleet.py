@@ -83,6 +83,22 @@ class Fleet(unittest.TestCase):
                 self.assertEqual(done.status, USAGE)
                 self.assertIn(f"pip install 'stepscope[{extra}]'", done.err)
 
+    def test_an_engine_is_local_or_ray(self):
+        with unittest.mock.patch.dict(os.environ, STEPSCOPE_HANDED_OVER="1"):
+            local = self.report(".", "--engine", "local")
+            self.assertTrue(local.err.endswith("pip install 'stepscope'\n"), local.err)
+            for wrong in (["--engine", "foo"], ["--engine=foo"], ["--engine"]):
+                done = self.report(".", *wrong)
+                self.assertEqual(done.status, USAGE)
+                self.assertIn("--engine: local or ray", done.err)
+                self.assertNotIn("pip", done.err)
+
+    def test_diff_names_what_reads_a_url(self):
+        done = run("diff", "s3://key:secret@bucket/a", "s3://bucket/c")
+        self.assertEqual(done.status, USAGE)
+        self.assertIn("stepscope summarize s3://bucket/a", done.err)
+        self.assertNotIn("secret", done.err)
+
     def test_the_first_screen_holds_the_answer(self):
         for width in (60, 80, 160):
             text = self.report(".", "--width", str(width)).out
