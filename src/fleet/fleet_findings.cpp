@@ -11,13 +11,15 @@
 // incomplete-run: what is not among the files, and what is there twice.
 //
 // What one rank alone guessed about a straggler is dropped where all of its group are here, and so is the exposed
-// communication that a straggler explains. All else is told once, from the rank where it costs most.
+// communication that a straggler explains; what is left of it is judged over the ranks (shared_exposure.h). All else is
+// told once, from the rank where it costs most.
 #include "fleet/fleet_findings.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "fleet/replay_run.h"
+#include "fleet/shared_exposure.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
 
@@ -390,16 +392,30 @@ Severity severity_of(const std::string& name) {
   return name == severity_name(Severity::kNote) ? Severity::kNote : Severity::kInformation;
 }
 
-FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared) {
+FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared, bool is_of_typical) {
   FleetFinding out;
   out.finding.id = shared.id;
   out.finding.severity = severity_of(shared.at_worst.severity);
-  out.finding.title = capital(facts.ranks[shared.worst].label) + ": " + shared.at_worst.title;
+  out.finding.title =
+      is_of_typical ? shared.at_worst.title : capital(facts.ranks[shared.worst].label) + ": " + shared.at_worst.title;
   out.finding.saving = shared.at_worst.saving;
   out.finding.saving_ratio = shared.at_worst.saving_ratio;
   out.ranks = shared.ranks;
   out.worst = shared.worst;
   return out;
+}
+
+// The exposed communication that the run does not have stands first at no rank either.
+void forget_dropped(const RunSummary& run, const std::vector<FleetFinding>& findings, FleetFacts& facts) {
+  const auto is_kept = [](const FleetFinding& f) { return f.finding.id == "exposed-communication"; };
+  if (!facts.stragglers.empty() || std::any_of(findings.begin(), findings.end(), is_kept)) return;
+  for (FleetRank& rank : facts.ranks) {
+    if (rank.first_finding != "exposed-communication") continue;
+    const SummaryFinding* other = own_fault(run.ranks[rank.summary]);
+    rank.first_finding = other == nullptr ? "" : other->id;
+    rank.first_finding_saving_ns =
+        other != nullptr && other->saving ? std::optional(other->saving->mid_ns) : std::nullopt;
+  }
 }
 
 int place_of(const FleetFinding& finding) {
@@ -437,8 +453,12 @@ std::vector<FleetFinding> find_over_fleet(const RunSummary& run, const FleetFact
   for (const SharedRankFinding& shared : facts.findings) {
     if (shared.id == "straggler") own_straggler = &shared;
     if (shared.id == "straggler" && (!lone_guess_stands || stranger)) continue;
-    if (shared.id == "exposed-communication" && (late || stranger)) continue;
-    out.push_back(share(facts, shared));
+    if (shared.id != "exposed-communication") {
+      out.push_back(share(facts, shared, false));
+    } else if (!late && !stranger) {
+      const auto judged = judge_exposure(shared, facts, replay);
+      if (judged) out.push_back(share(facts, judged->finding, judged->is_of_typical));
+    }
   }
   for (auto found : {late, stranger, find_imbalance(facts), find_slow_gpus(facts), find_incomplete_run(facts)}) {
     if (!found) continue;
@@ -474,6 +494,7 @@ FleetAnswer judge_fleet(const RunSummary& run) {
   answer.facts = compute_fleet_facts(run);
   answer.replay = replay_run(run, answer.facts);
   answer.findings = find_over_fleet(run, answer.facts, answer.replay);
+  forget_dropped(run, answer.findings, answer.facts);
   answer.verdict = write_fleet_verdict(answer.facts, answer.findings);
   return answer;
 }

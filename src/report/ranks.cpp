@@ -66,7 +66,9 @@ void add_proof(const FleetRank& rank, const std::vector<Report>& reports, Findin
       if (own.id != finding.id) continue;
       finding.evidence = own.evidence;
       finding.advice = own.advice;
-      finding.gain = own.gain;
+      // Over the ranks less may be saved than that rank alone says.
+      const bool is_its_own = own.saving && finding.saving && own.saving->mid_ns == finding.saving->mid_ns;
+      if (is_its_own) finding.gain = own.gain;
       finding.saving_as_recorded = own.saving_as_recorded;
     }
     return;
