@@ -108,6 +108,9 @@ int print_all(const RankReports& ranks, const Request& request, const Style& sty
   for (const UnusableFile& file : ranks.unusable) console.complain(file.error);
   if (request.html == "-") return print(write_html(ranks), exit_code_of(ranks.status), console);
   if (!write_page(ranks, request, console)) return kExitUnusable;
+  // The errors have said all there is.
+  const bool has_any = !ranks.reports.empty() || (ranks.fleet && !ranks.fleet->ranks.empty());
+  if (!has_any && !request.json) return exit_code_of(ranks.status);
   const std::string text = request.json ? write_json(ranks) : write_terminal(ranks, style);
   return print(text, exit_code_of(ranks.status), console);
 }

@@ -38,6 +38,7 @@ struct FleetRank {
   std::string label;                 // "rank 17", or the file
   std::string source, host_name, device_name;
   std::optional<std::string> headline_withheld;  // then nothing below is known, and the rank judges nobody
+  bool is_times_only = false;  // step times that somebody listed (gate --update-base): no recording, no GPU
   std::size_t step_count = 0;
   std::int64_t lost_count = 0;  // events of its file that were lost
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;
@@ -138,9 +139,10 @@ struct FleetFacts {
   std::vector<FleetRank> ranks;            // ascending by rank; those without one last, by file
   std::vector<std::int64_t> missing;       // of world_size; at most kMaxMissingNamed
   std::int64_t missing_count = 0;
+  std::vector<std::int64_t> outside;       // ranks of rows that no world of world_size has; ascending
   std::vector<DoubleRank> doubles;
   std::vector<UnreadableRank> unreadable;
-  std::size_t without_rank_count = 0;
+  std::size_t without_rank_count = 0;  // listed times are of no rank, and are not counted
   // Files of several runs in one folder: sentences that say by what they differ; empty: they are one run.
   std::vector<std::string> mixed;
   std::vector<std::string> foreign;  // files of another world size: in no row

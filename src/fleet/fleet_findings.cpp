@@ -342,6 +342,7 @@ std::optional<Finding> find_slow_gpus(const FleetFacts& facts) {
 }
 
 std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
+  if (facts.ranks.empty()) return std::nullopt;  // nothing that could be incomplete
   std::vector<std::string> what;
   Finding finding;
   const auto add = [&](const std::string& text) { finding.evidence.push_back({text, std::nullopt}); };
@@ -349,6 +350,12 @@ std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
     what.push_back(format_count(static_cast<double>(facts.missing_count)) + " of " +
                    count_of(*facts.world_size, "rank", "ranks") + " have no file");
     add("No file of " + name_ranks(facts.missing, 12) + ".");
+  }
+  if (!facts.outside.empty() && facts.world_size) {
+    what.push_back(count_of(counted(facts.outside.size()), "rank is", "ranks are") + " outside the world of " +
+                   count_of(*facts.world_size, "rank", "ranks"));
+    add("Of " + count_of(*facts.world_size, "rank", "ranks") + " there is no " + name_ranks(facts.outside, kMostNamed) +
+        "; what the file says of its rank or of the world is wrong.");
   }
   if (!facts.unreadable.empty()) {
     what.push_back(count_of(counted(facts.unreadable.size()), "file cannot", "files cannot") + " be read");
@@ -477,6 +484,12 @@ std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<Fleet
                                     [](const FleetRank& rank) { return !rank.headline_withheld; });
   if (facts.ranks.empty()) return "None of the files can be used.";
   if (judged == 0) return "No recording of these ranks can carry a verdict.";
+  const bool has_times_only =
+      std::all_of(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) { return rank.is_times_only; });
+  if (has_times_only) {
+    return std::string("Only step times are in ") + (facts.ranks.size() == 1 ? "it" : "them") +
+           ": no GPU was recorded, so no fault can be looked for.";
+  }
   for (const FleetFinding& found : findings) {
     if (found.finding.severity != Severity::kFault || found.finding.id == "incomplete-data") continue;
     return found.finding.title + "." + (found.finding.gain.empty() ? "" : " " + found.finding.gain);

@@ -77,6 +77,7 @@ void measure_rank(const RankSummary& rank, FleetRank& row) {
   row.reserved_peak_bytes = peak_over_steps(rank, [](const SummaryStep& step) { return step.reserved_peak_bytes; });
   if (row.headline_withheld) return;
   row.step_ns = median_over_steps(rank, [](const SummaryStep& step) { return step.duration_ns; });
+  if (rank.is_host_only || row.is_times_only) return;  // no GPU was recorded; not one that is busy for 0 ns
   row.gpu_busy_ns = median_over_steps(rank, [](const SummaryStep& step) { return step.gpu_busy_ns; });
   row.exposed_communication_ns =
       median_over_steps(rank, [](const SummaryStep& step) { return step.exposed_communication_ns; });

@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "fleet/gate.h"
 #include "rules/wording.h"
 
 namespace stepscope {
@@ -42,6 +43,7 @@ FleetRank make_row(const RunSummary& run, std::size_t at) {
   row.host_name = rank.host_name;
   row.device_name = rank.device_name;
   row.headline_withheld = rank.headline_withheld;
+  row.is_times_only = rank.step_source == kListedStepSource || rank.step_source == kCommandStepSource;
   row.step_count = rank.steps.size();
   row.lost_count = rank.lost_count;
   return row;
@@ -77,7 +79,8 @@ void take_rows(const RunSummary& run, FleetFacts& facts) {
   std::sort(without_rank.begin(), without_rank.end(),
             [&](std::size_t a, std::size_t b) { return run.ranks[a].source < run.ranks[b].source; });
   for (const std::size_t at : without_rank) facts.ranks.push_back(make_row(run, at));
-  facts.without_rank_count = without_rank.size();
+  facts.without_rank_count = static_cast<std::size_t>(std::count_if(
+      facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& row) { return !row.rank && !row.is_times_only; }));
 }
 
 void find_missing(FleetFacts& facts) {
@@ -88,7 +91,11 @@ void find_missing(FleetFacts& facts) {
     next = std::max(next, end);
   };
   for (const FleetRank& row : facts.ranks) {
-    if (!row.rank || *row.rank < 0 || *row.rank >= *facts.world_size) continue;
+    if (!row.rank) continue;
+    if (*row.rank < 0 || *row.rank >= *facts.world_size) {
+      facts.outside.push_back(*row.rank);
+      continue;
+    }
     skip_to(*row.rank);
     next = *row.rank + 1;
     ++present;
@@ -150,8 +157,9 @@ void say_what_is_mixed(const Seen& seen, FleetFacts& facts) {
 }  // namespace
 
 bool FleetFacts::is_one_run() const {
-  const std::size_t numbered = ranks.size() - without_rank_count;
-  std::size_t others = without_rank_count + foreign.size();
+  const auto numbered = static_cast<std::size_t>(
+      std::count_if(ranks.begin(), ranks.end(), [](const FleetRank& row) { return row.rank.has_value(); }));
+  std::size_t others = ranks.size() - numbered + foreign.size();
   for (const DoubleRank& twice : doubles) others += twice.others.size();
   return numbered >= 2 && numbered > others;
 }

@@ -43,13 +43,14 @@ Json roster_json(const FleetFacts& facts) {
     doubles.push_back({{"rank", twice.rank}, {"used", clean_text(twice.used)}, {"others", texts_json(twice.others)}});
   }
   for (const UnreadableRank& file : facts.unreadable) {
-    unreadable.push_back({{"path", clean_text(file.source)}, {"reason", clean_text(file.reason)}});
+    unreadable.push_back({{"path", file.source}, {"reason", clean_text(file.reason)}});
   }
   return {{"version", kFleetVersion},
           {"world_size", json_or_null(facts.world_size)},
           {"rank_count", facts.ranks.size()},
           {"missing_count", facts.missing_count},
           {"missing", facts.missing},
+          {"outside_world", facts.outside},
           {"doubles", std::move(doubles)},
           {"unreadable", std::move(unreadable)},
           {"without_rank_count", facts.without_rank_count},
@@ -134,6 +135,7 @@ Json rank_json(const FleetRank& rank) {
           {"host", text_or_null(rank.host_name)},
           {"device_name", text_or_null(rank.device_name)},
           {"headline_withheld", rank.headline_withheld ? Json(clean_text(*rank.headline_withheld)) : Json(nullptr)},
+          {"is_times_only", rank.is_times_only},
           {"step_count", rank.step_count},
           {"step_ns", json_or_null(rank.step_ns)},
           {"own_ns", json_or_null(rank.own_ns)},

@@ -2,6 +2,7 @@
 // most. Never a row for each of a thousand: the latest ones, the typical one and the earliest say it; --top N shows
 // more.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -21,16 +22,28 @@ std::int64_t counted(std::size_t count) { return static_cast<std::int64_t>(count
 
 std::string label_of(const FleetFacts& facts, std::size_t row) { return clean_text(facts.ranks[row].label); }
 
+// False: nothing could be read, or only listed step times were.
+bool has_recording(const FleetFacts& facts) {
+  return std::any_of(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) { return !rank.is_times_only; });
+}
+
 // "2 of 8 ranks", "64 ranks".
 std::string rank_words(const FleetFacts& facts) {
-  const std::int64_t numbered = counted(facts.ranks.size() - facts.without_rank_count);
-  std::string text = facts.world_size
-                         ? fmt::format("{} of {}", show_count(numbered), show_counted(*facts.world_size, "rank"))
-                         : show_counted(numbered, "rank");
-  if (facts.without_rank_count > 0) {
-    text += fmt::format(" and {} without a number", show_counted(counted(facts.without_rank_count), "file"));
-  }
-  return text;
+  const auto lists =
+      std::count_if(facts.ranks.begin(), facts.ranks.end(), [](const auto& r) { return r.is_times_only; });
+  const std::string list_words = show_counted(lists, "list of step times", "lists of step times");
+  if (facts.ranks.empty()) return "No rank";
+  if (lists == counted(facts.ranks.size())) return list_words;
+  const std::int64_t numbered = counted(facts.ranks.size() - facts.without_rank_count - facts.outside.size()) - lists;
+  std::vector<std::string> words;
+  words.push_back(facts.world_size
+                      ? fmt::format("{} of {}", show_count(numbered), show_counted(*facts.world_size, "rank"))
+                      : show_counted(numbered, "rank"));
+  if (!facts.outside.empty()) words.push_back(show_count(counted(facts.outside.size())) + " outside them");
+  if (facts.without_rank_count > 0)
+    words.push_back(show_counted(counted(facts.without_rank_count), "file") + " without a number");
+  if (lists > 0) words.push_back(list_words);
+  return fmt::format("{}", fmt::join(words, " and "));
 }
 
 std::string host_words(const FleetFacts& facts) {
@@ -64,6 +77,9 @@ void add_title(const RankReports& ranks, Page& page) {
   const bool is_good = ranks.status == ReportStatus::kComplete && facts.missing_count == 0;
   const std::size_t room = page.style().width - std::min(page.style().width, display_width(right) + 2);
   std::string left = rank_words(facts) + host_words(facts) + device_words(facts) + step_words(facts);
+  // The numbers stay, the names go.
+  if (display_width(left) > room) left = rank_words(facts) + host_words(facts) + step_words(facts);
+  if (display_width(left) > room) left = rank_words(facts) + step_words(facts);
   Line line = page.line();
   line.add(shorten_end(left, room), Ink::kBold);
   page.add(line.add_right(page.style().width, right, is_good ? Ink::kGreen : Ink::kRed));
@@ -98,7 +114,7 @@ std::string busy_words(const FleetFacts& facts) {
       shares.push_back(static_cast<double>(*rank.gpu_busy_ns) / static_cast<double>(*rank.step_ns));
     }
   }
-  if (shares.empty()) return "";
+  if (shares.empty()) return "no GPU was recorded";
   std::sort(shares.begin(), shares.end());
   const std::string low = show_percent(shares.front()), high = show_percent(shares.back());
   return low == high ? "GPU busy " + low : fmt::format("GPU busy {} to {}", low, high);
@@ -318,7 +334,7 @@ BandwidthEdges bandwidth_edges(const Style& style) {
 }
 
 SpreadEdges spread_edges(const Style& style) {
-  if (style.width < 80) return {33, 43, 53};
+  if (style.width < 80) return {31, 40, 49};  // room for "rank 1023" at 60
   return {36, 49, 62};
 }
 
@@ -349,11 +365,15 @@ void add_spread(std::string_view label, const FleetFacts& facts, const std::opti
   line.pad_to(kLabelColumn).add(label).add_right(at.least, show(spread->min));
   line.add_right(at.typical, show(spread->median)).add_right(at.most, show(spread->max)).pad_to(at.most + 2);
   const std::size_t room = page.style().width - std::min(page.style().width, line.width());
-  if (room > 0) line.add(shorten_end(label_of(facts, spread->max_rank), room), Ink::kDim);
+  std::string who = label_of(facts, spread->max_rank);
+  if (const auto rank = facts.ranks[spread->max_rank].rank; rank && display_width(who) > room)
+    who = std::to_string(*rank);
+  if (room > 0) line.add(shorten_middle(who, room), Ink::kDim);
   page.add(line);
 }
 
 void add_spreads(const FleetFacts& facts, Page& page) {
+  if (!facts.step_ns || !has_recording(facts)) return;
   page.blank();
   Line head = page.line();
   const SpreadEdges at = spread_edges(page.style());
@@ -435,9 +455,10 @@ std::string matching_words(const FleetFacts& facts) {
 }
 
 void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page) {
+  if (!has_recording(facts)) return;
   page.blank();
   page.add(page.line().add("Data", Ink::kBold));
-  add_labelled("ranks", matching_words(facts), page);
+  if (!facts.groups.empty() || facts.unmatched_count > 0) add_labelled("ranks", matching_words(facts), page);
   add_labelled("clock", clock_words(facts), page);
   if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }
@@ -447,6 +468,8 @@ void add_one_in_full(const RankReports& ranks, Page& page) {
   const FleetFacts& facts = *ranks.fleet;
   if (facts.ranks.empty()) return;
   const FleetRank& rank = facts.ranks[by_lateness(facts).front()];
+  if (rank.is_times_only) return;  // there is no more
+  page.blank();
   Report worst;
   worst.info.source = rank.source;
   if (!ranks.reports.empty()) worst.asked = ranks.reports.front().asked;
@@ -476,7 +499,6 @@ std::string write_fleet(const RankReports& ranks, const Style& style) {
     page.paragraph(clean_text(file.error.to_string()), kLabelColumn, Ink::kRed, 2);
   for (std::size_t i = 0; i < ranks.findings.size(); ++i)
     add_finding(i, ranks.findings[i], facts, ranks.verdict.starts_with(ranks.findings[i].finding.title), page);
-  page.blank();
   add_one_in_full(ranks, page);
   add_spreads(facts, page);
   add_bandwidths(facts, page);
