@@ -44,8 +44,9 @@ void add_recording(const Trace& trace, const GatherRequest& request, Gathered& g
 }
 
 void add_file(const std::string& path, const GatherRequest& request, Gathered& gathered) {
-  auto read = request.opened != nullptr ? read_file(std::move(*request.opened), request.trace.threads)
-                                        : read_file(path, request.trace.threads);
+  const bool is_open = request.opened != nullptr && request.opened->path == path;
+  auto read =
+      is_open ? read_file(std::move(*request.opened), request.trace.threads) : read_file(path, request.trace.threads);
   if (!read) {
     gathered.unusable.push_back({path, read.error()});
     return;
@@ -88,6 +89,8 @@ Gathered gather_summaries(const GatherRequest& request) {
   wanted.trace = request.trace;
   wanted.peak_flops_per_s = request.peak_flops_per_s;
   wanted.jobs = request.jobs;
+  wanted.refuses_choices = true;
+  wanted.opened = request.opened != nullptr && request.opened->path == "-" ? request.opened : nullptr;
   Summarized all = summarize_files(wanted);
   Gathered gathered;
   gathered.is_summarized = true;
@@ -106,7 +109,19 @@ Gathered gather(GatherRequest request) {
   if (request.trace.rank && request.files.size() > 1) {
     request.files = files_of_rank(request.files, *request.trace.rank);
   }
-  const bool has_summary = std::any_of(request.files.begin(), request.files.end(), is_summary_file);
+  // Standard input can be read once only, so it stays open after the look at it.
+  std::optional<OpenedFile> input;
+  if (request.opened == nullptr && std::find(request.files.begin(), request.files.end(), "-") != request.files.end()) {
+    Result<OpenedFile> opened = open_file("-", request.trace.threads);
+    if (opened) request.opened = &input.emplace(std::move(*opened));
+    if (!opened && request.files.size() == 1) {
+      Gathered unusable;
+      unusable.unusable.push_back({"-", opened.error()});
+      return unusable;
+    }
+  }
+  const bool has_summary = (request.opened != nullptr && is_summary(request.opened->prefix)) ||
+                           std::any_of(request.files.begin(), request.files.end(), is_summary_file);
   if (has_summary || (request.files.size() > kMostWholeReports && !request.trace.rank)) {
     return gather_summaries(request);
   }

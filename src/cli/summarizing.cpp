@@ -73,11 +73,24 @@ Status add_traces(OpenedFile opened, const std::string& name, const SummarizeReq
   return Done{};
 }
 
+std::string check_asked_of_summary(const std::string& name, const TraceOptions& asked) {
+  const char* option = !asked.steps_name.empty()  ? "--steps"
+                       : asked.window == "all"    ? "--window"
+                       : asked.device.has_value() ? "--device"
+                                                  : nullptr;
+  if (option == nullptr) return "";
+  return fmt::format("{} cannot change {}: a summary's steps and device were chosen when it was made; give its traces",
+                     option, name);
+}
+
 Status add_file(const std::string& path, const SummarizeRequest& request, const FileTurn& turn, Part& part) {
-  Result<OpenedFile> opened = open_file(path, turn.threads);
+  const bool is_open = path == "-" && request.opened != nullptr;
+  Result<OpenedFile> opened = is_open ? std::move(*request.opened) : open_file(path, turn.threads);
   if (!opened) return opened.error();
   const std::string name = path == "-" ? "standard input" : path;
   if (is_summary(opened->prefix)) {
+    if (request.refuses_choices) part.wrong = check_asked_of_summary(name, request.trace);
+    if (!part.wrong.empty()) return Done{};
     Result<RunSummary> run = read_as_summary(std::move(*opened), name);
     if (!run) return run.error();
     part.run = std::move(*run);

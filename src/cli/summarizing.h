@@ -10,12 +10,17 @@
 
 namespace stepscope {
 
+struct OpenedFile;
+
 struct SummarizeRequest {
   std::vector<std::string> files;  // expanded (file_lists.h); "-" is standard input
   TraceOptions trace;
   std::optional<double> peak_flops_per_s;
   unsigned jobs = 0;            // files at once; 0: as many as cores
   bool only_summaries = false;  // a trace is then a file of the wrong kind
+  // Refuse --steps, --window and --device for a summary, whose steps were chosen when it was made.
+  bool refuses_choices = false;
+  OpenedFile* opened = nullptr;  // "-", if it was opened to see what it is
 };
 
 // A file that cannot be read stands in run.unreadable.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fleet/fleet_findings.h"
+#include "fleet/gate.h"
 #include "support/made_fleet.h"
 
 namespace stepscope {
@@ -311,6 +313,39 @@ TEST(FleetRoster, missing_double_unreadable_and_mixed_are_named) {
   EXPECT_FALSE(facts.is_one_run());  // three of six files
   EXPECT_TRUE(compute_fleet_facts(fleet.run).is_one_run());
   EXPECT_EQ(facts.ranks.size(), 4U);
+}
+
+TEST(FleetRoster, ranks_outside_the_world_are_named) {
+  MadeFleet fleet(kLateRank);
+  fleet.rank(2).rank = 5000;
+  const FleetAnswer answer = judge_fleet(fleet.run);
+  EXPECT_EQ(answer.facts.outside, (std::vector<std::int64_t>{5000}));
+  EXPECT_EQ(answer.facts.missing, (std::vector<std::int64_t>{2}));
+  const auto at = std::find_if(answer.findings.begin(), answer.findings.end(),
+                               [](const FleetFinding& f) { return f.finding.id == "incomplete-run"; });
+  ASSERT_NE(at, answer.findings.end());
+  EXPECT_NE(at->finding.title.find("1 rank is outside the world of 3 ranks"), std::string::npos) << at->finding.title;
+  EXPECT_NE(at->finding.evidence.back().text.find("rank 5000"), std::string::npos);
+}
+
+TEST(FleetRoster, listed_step_times_have_no_gpu_and_no_fault) {
+  RankSummary list;
+  list.source = "base.txt";
+  list.step_source = std::string(kListedStepSource);
+  list.steps.resize(3);
+  for (SummaryStep& step : list.steps) step.duration_ns = 40 * kMs;
+  const FleetAnswer answer = judge_fleet({{list}, {}});
+  ASSERT_EQ(answer.facts.ranks.size(), 1U);
+  EXPECT_TRUE(answer.facts.ranks[0].is_times_only);
+  EXPECT_EQ(answer.facts.ranks[0].step_ns, 40 * kMs);
+  EXPECT_FALSE(answer.facts.ranks[0].gpu_busy_ns);
+  EXPECT_EQ(answer.facts.without_rank_count, 0U);
+  EXPECT_TRUE(answer.findings.empty());
+  EXPECT_NE(answer.verdict.find("Only step times"), std::string::npos) << answer.verdict;
+}
+
+TEST(FleetRoster, files_none_of_which_can_be_read_are_no_run) {
+  EXPECT_TRUE(judge_fleet({{}, {{"broken.sss", "is cut"}}}).findings.empty());
 }
 
 TEST(FleetRoster, the_straggler_is_found_with_ranks_missing) {

@@ -399,6 +399,13 @@ Severity severity_of(const std::string& name) {
   return name == severity_name(Severity::kNote) ? Severity::kNote : Severity::kInformation;
 }
 
+// A summary keeps no advice: the trace it was made of has it.
+std::vector<std::string> advice_of(const FleetRank& rank) {
+  const bool has_file = !rank.source.empty() && rank.source != "standard input" && rank.source != "-";
+  return {"The proof and what to change, from that rank's trace: stepscope report " +
+          (has_file ? rank.source : "FILE")};
+}
+
 FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared, bool is_of_typical) {
   FleetFinding out;
   out.finding.id = shared.id;
@@ -407,6 +414,7 @@ FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared, boo
       is_of_typical ? shared.at_worst.title : capital(facts.ranks[shared.worst].label) + ": " + shared.at_worst.title;
   out.finding.saving = shared.at_worst.saving;
   out.finding.saving_ratio = shared.at_worst.saving_ratio;
+  out.finding.advice = advice_of(facts.ranks[shared.worst]);
   out.ranks = shared.ranks;
   out.worst = shared.worst;
   return out;

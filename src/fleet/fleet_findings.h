@@ -11,7 +11,8 @@
 namespace stepscope {
 
 struct FleetFinding {
-  Finding finding;  // one that ranks have by themselves has no evidence, advice or gain: summaries keep none
+  Finding finding;                 // one that ranks have by themselves has no evidence or gain (summaries keep
+                                   // none), and for advice the command that shows them
   std::vector<std::size_t> ranks;  // that have one of this id by themselves; indices into FleetFacts::ranks
   std::optional<std::size_t>
       worst;  // of them, whose numbers these are; missing: found by looking at all ranks together

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from program import COMPLETE, DATA, PARTIAL, USAGE, columns, run
+from program import COMPLETE, DATA, PARTIAL, UNUSABLE, USAGE, columns, run
 
 PAIR = [DATA / "h200" / f"straggler_rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
 
@@ -98,6 +98,46 @@ class Fleet(unittest.TestCase):
         self.assertEqual(done.status, USAGE)
         self.assertIn("stepscope summarize s3://bucket/a", done.err)
         self.assertNotIn("secret", done.err)
+
+    def test_a_summary_comes_from_standard_input(self):
+        summary = self.summary().read_bytes()
+        done = run("report", "-", "--json", stdin=summary, cwd=self.folder)
+        self.assertEqual(done.status, COMPLETE, done.err)
+        self.assertIn("Rank 1 comes", done.json()["verdict"])
+        trace = (self.folder / PAIR[0].name).read_bytes()
+        self.assertEqual(run("report", "-", "--json", stdin=trace, cwd=self.folder).json()["found"]["rank"], 0)
+        both = run("report", "-", PAIR[1].name, "--json", stdin=trace, cwd=self.folder).json()
+        self.assertIn("Rank 1 comes", both["verdict"])
+
+    def test_what_was_chosen_when_a_summary_was_made_cannot_be_changed(self):
+        self.summary()
+        for option in (["--steps", "x"], ["--window", "all"], ["--device", "0"]):
+            for command in (["report", "run.sss"], ["summarize", "run.sss", "-o", "again.sss"]):
+                done = run(*command, *option, cwd=self.folder)
+                self.assertEqual(done.status, USAGE, command + option)
+                self.assertIn(f"{option[0]} cannot change run.sss", done.err)
+        self.assertFalse((self.folder / "again.sss").exists())
+
+    def test_what_cannot_be_read_is_said_once(self):
+        (self.folder / "cut.sss").write_bytes(self.summary().read_bytes()[:40])
+        done = self.report("cut.sss")
+        self.assertEqual((done.status, done.out), (UNUSABLE, ""))
+        self.assertEqual(done.err.count("it is cut"), 1)
+        self.assertEqual(self.report("cut.sss", "--json").json()["findings"], [])
+
+    def test_a_path_that_cannot_be_read_is_as_it_is(self):
+        (self.folder / "a\nb.json").write_text("{")
+        done = self.report(*(path.name for path in PAIR), "a\nb.json", "--json").json()
+        self.assertEqual([f["path"] for f in done["fleet"]["unreadable"]], ["a\nb.json"])
+
+    def test_rank_numbers_stay_whole_on_a_narrow_screen(self):
+        lines = self.report(".", "--width", "60").out.splitlines()
+        self.assertRegex(next(line for line in lines if line.startswith("  own work ")), r" rank [01]$")
+        self.assertRegex(lines[0], r"steps? \d+(-\d+)?  ")
+
+    def test_findings_of_summaries_name_the_command_that_proves_them(self):
+        for finding in self.report(self.summary().name, "--json").json()["findings"]:
+            self.assertTrue(finding["advice"], finding["id"])
 
     def test_the_first_screen_holds_the_answer(self):
         for width in (60, 80, 160):

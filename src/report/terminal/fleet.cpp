@@ -495,8 +495,9 @@ std::string write_fleet(const RankReports& ranks, const Style& style) {
   page.paragraph(ranks.verdict, kLabelColumn, Ink::kBold);
   page.blank();
   if (!facts.ranks.empty()) add_table(ranks, page);
-  for (const UnusableFile& file : ranks.unusable)
-    page.paragraph(clean_text(file.error.to_string()), kLabelColumn, Ink::kRed, 2);
+  // A few are named by incomplete-run.
+  for (std::size_t i = 6; i < ranks.unusable.size(); ++i)
+    page.paragraph(clean_text(ranks.unusable[i].error.to_string()), kLabelColumn, Ink::kRed, 2);
   for (std::size_t i = 0; i < ranks.findings.size(); ++i)
     add_finding(i, ranks.findings[i], facts, ranks.verdict.starts_with(ranks.findings[i].finding.title), page);
   add_one_in_full(ranks, page);
