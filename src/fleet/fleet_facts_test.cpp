@@ -344,6 +344,16 @@ TEST(FleetRoster, listed_step_times_have_no_gpu_and_no_fault) {
   EXPECT_NE(answer.verdict.find("Only step times"), std::string::npos) << answer.verdict;
 }
 
+TEST(FleetRoster, a_list_beside_ranks_is_not_judged_with_them) {
+  MadeFleet fleet("rank 0 |cccc|cccc|\nrank 1 |cccc|cccc|\n");
+  RankSummary list;
+  list.source = "base.txt";
+  list.step_source = std::string(kListedStepSource);
+  list.steps.resize(3);
+  fleet.run.ranks.push_back(list);
+  EXPECT_EQ(judge_fleet(fleet.run).verdict, "No fault found on 2 ranks.");
+}
+
 TEST(FleetRoster, files_none_of_which_can_be_read_are_no_run) {
   EXPECT_TRUE(judge_fleet({{}, {{"broken.sss", "is cut"}}}).findings.empty());
 }

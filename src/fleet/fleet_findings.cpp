@@ -488,16 +488,17 @@ std::vector<FleetFinding> find_over_fleet(const RunSummary& run, const FleetFact
 }
 
 std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<FleetFinding>& findings) {
-  const auto judged = std::count_if(facts.ranks.begin(), facts.ranks.end(),
-                                    [](const FleetRank& rank) { return !rank.headline_withheld; });
+  const auto judged = std::count_if(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) {
+    return !rank.headline_withheld && !rank.is_times_only;
+  });
   if (facts.ranks.empty()) return "None of the files can be used.";
-  if (judged == 0) return "No recording of these ranks can carry a verdict.";
   const bool has_times_only =
       std::all_of(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) { return rank.is_times_only; });
   if (has_times_only) {
     return std::string("Only step times are in ") + (facts.ranks.size() == 1 ? "it" : "them") +
            ": no GPU was recorded, so no fault can be looked for.";
   }
+  if (judged == 0) return "No recording of these ranks can carry a verdict.";
   for (const FleetFinding& found : findings) {
     if (found.finding.severity != Severity::kFault || found.finding.id == "incomplete-data") continue;
     return found.finding.title + "." + (found.finding.gain.empty() ? "" : " " + found.finding.gain);
