@@ -139,7 +139,7 @@ struct FleetFacts {
   std::vector<FleetRank> ranks;            // ascending by rank; those without one last, by file
   std::vector<std::int64_t> missing;       // of world_size; at most kMaxMissingNamed
   std::int64_t missing_count = 0;
-  std::vector<std::int64_t> outside;       // ranks of rows that no world of world_size has; ascending
+  std::vector<std::int64_t> outside;  // ranks of rows that no world of world_size has; ascending
   std::vector<DoubleRank> doubles;
   std::vector<UnreadableRank> unreadable;
   std::size_t without_rank_count = 0;  // listed times are of no rank, and are not counted
