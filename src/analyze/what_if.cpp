@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "analyze/replay/build_graph.h"
+#include "analyze/replay/saving.h"
 #include "analyze/replay/self_check.h"
 #include "analyze/replay/transforms.h"
 #include "base/parallel.h"
@@ -14,23 +15,9 @@
 namespace stepscope {
 namespace {
 
-// Savings under 1 ms were uncertain by a third wherever truth was measured.
-constexpr DurationNs kSmallSavingNs = 1'000'000;
-
 Estimate estimate_of(const Lanes& step) {
   // The mid may lie outside by rounding or because a median jumped; the range then widens.
   return {std::min({step[kLow], step[kMid], step[kHigh]}), step[kMid], std::max({step[kLow], step[kMid], step[kHigh]})};
-}
-
-Estimate saving_between(const Lanes& before, const Lanes& after) {
-  const auto saved = [&](Lane lane) { return std::max<DurationNs>(0, before[lane] - after[lane]); };
-  Estimate saving{std::min({saved(kLow), saved(kMid), saved(kHigh)}), saved(kMid),
-                  std::max({saved(kLow), saved(kMid), saved(kHigh)})};
-  if (saving.mid_ns < kSmallSavingNs) {
-    saving.low_ns = std::min(saving.low_ns, saving.mid_ns - saving.mid_ns / 3);
-    saving.high_ns = std::max(saving.high_ns, saving.mid_ns + saving.mid_ns / 3);
-  }
-  return saving;
 }
 
 // The graph with the weights and the median step of the unchanged run.

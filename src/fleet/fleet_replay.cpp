@@ -11,6 +11,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analyze/replay/saving.h"
 #include "fleet/contended_edges.h"
 #include "fleet/merged_replay.h"
 #include "fleet/replay_keys.h"
@@ -25,8 +26,6 @@ using Kind = SummaryReplayPoint::Kind;
 constexpr double kLargestError = 0.01;
 // Where communication decides, the replays without the profiler were off by up to 5% (two pairs on H200s).
 constexpr DurationNs kModelErrorPercent = 5;
-// As in what_if.cpp: savings under 1 ms were uncertain by a third.
-constexpr DurationNs kSmallSavingNs = 1'000'000;
 // How often what is regained beside shorter waits is reckoned anew: arrivals move when compute gets faster. The third
 // time changed the recorded pairs by less than 0.1%.
 constexpr int kRounds = 3;
@@ -49,17 +48,6 @@ Estimate estimate_of(const Lanes& step) {
   const DurationNs low = std::min({step[kLow], step[kMid], step[kHigh]}) - error;
   const DurationNs high = std::max({step[kLow], step[kMid], step[kHigh]}) + error;
   return {std::max<DurationNs>(0, low), step[kMid], std::min(high, std::max(step[kMid], step[kRecorded]))};
-}
-
-Estimate saving_between(const Lanes& before, const Lanes& after) {
-  const auto saved = [&](Lane lane) { return std::max<DurationNs>(0, before[lane] - after[lane]); };
-  Estimate saving{std::min({saved(kLow), saved(kMid), saved(kHigh)}), saved(kMid),
-                  std::max({saved(kLow), saved(kMid), saved(kHigh)})};
-  if (saving.mid_ns < kSmallSavingNs) {
-    saving.low_ns = std::min(saving.low_ns, saving.mid_ns - saving.mid_ns / 3);
-    saving.high_ns = std::max(saving.high_ns, saving.mid_ns + saving.mid_ns / 3);
-  }
-  return saving;
 }
 
 class Fleet {

@@ -1,0 +1,16 @@
+// What a change to the replayed run saves, as a range over the guesses of the profiler's cost.
+//
+// One rule for a single recording's what-ifs and for those of all ranks together, so that the two never differ in how
+// sure they are.
+#pragma once
+
+#include "analyze/replay/evaluate.h"
+#include "analyze/what_if.h"
+
+namespace stepscope {
+
+// Between the median step before and after the change; never below 0. Savings under 1 ms were uncertain by a third
+// wherever truth was measured, so their range is at least that wide.
+[[nodiscard]] Estimate saving_between(const Lanes& before, const Lanes& after);
+
+}  // namespace stepscope
