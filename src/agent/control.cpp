@@ -142,8 +142,8 @@ void stop_controller() noexcept try {
   // At exit: the file is ended all the same.
 }
 
-void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) noexcept try {
-  if (Controller* const told = controller(); told != nullptr) told->note_step_mark(name, start_ns, end_ns);
+void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place) noexcept try {
+  if (Controller* const told = controller(); told != nullptr) told->note_step_mark(name, start_ns, end_ns, place);
 } catch (...) {
   // A step is not counted.
 }

@@ -5,11 +5,8 @@
 // of status; the first start of CUPTI, 20 ms, falls into a warm-up step. A step's end without a change costs one mutex.
 // Rejected: a thread of ours that opens and closes (it comes some launches late, so the first step would lack some).
 //
-// Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, the optimizer whose
-// step was seen first (others of the same step do not count). Several of the same class have one name. Where zero_grad
-// or another class stands between their steps, as many as stood together the last time are one step (zero zero step
-// step); until that was seen once, each counts. Where two alternate as one would (zero step zero step), --step is
-// there.
+// Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, calls of optimizers
+// (optimizer_steps.h says which).
 #include "agent/controller.h"
 
 #include <unistd.h>
@@ -99,7 +96,7 @@ bool Controller::is_step_mark(std::string_view name) const {
   return name.starts_with(kProfilerStep) || name.starts_with(kOptimizer);
 }
 
-bool Controller::accept_mark(std::string_view name) {
+bool Controller::accept_mark(std::string_view name, std::uint32_t place) {
   if (!is_step_mark(name)) return false;
   if (!options_.step_name.empty()) {
     status_.step_name = options_.step_name;
@@ -113,22 +110,12 @@ bool Controller::accept_mark(std::string_view name) {
   }
   if (known.starts_with(kProfilerStep)) return false;
   if (known.empty() && name.starts_with(kOptimizerStep)) status_.step_name = name;
-  return ends_optimizer_run(name);
+  return optimizer_steps_.note(name, place);
 }
 
-bool Controller::ends_optimizer_run(std::string_view name) {
-  if (name != status_.step_name) {
-    if (run_count_ > 0) run_length_ = run_count_;
-    run_count_ = 0;
-    return false;
-  }
-  ++run_count_;
-  return run_count_ % run_length_ == 0;
-}
-
-void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) {
+void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place) {
   const std::lock_guard lock(mutex_);
-  if (is_stopped_ || !accept_mark(name)) return;
+  if (is_stopped_ || !accept_mark(name, place)) return;
   const bool names_itself = name.starts_with(kProfilerStep);
   const std::int64_t number = step_number_of(name).value_or(next_number_);
   // The program's own ProfilerStep is in the file already, as a span of its own.

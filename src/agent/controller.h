@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/optimizer_steps.h"
 #include "base/time.h"
 #include "capture/agent_options.h"
 #include "capture/agent_status.h"
@@ -40,7 +41,8 @@ class Controller {
   void start();
   // The last: nothing is opened or closed after it. Steps that were under way are not ended by it.
   void stop();
-  void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns);
+  // `place`: the Python stack of the call, 0 unknown; tells optimizers of one class apart.
+  void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place = 0);
   // Marks a step, or tells which marks do.
   [[nodiscard]] bool is_step_mark(std::string_view name) const;
 
@@ -62,8 +64,7 @@ class Controller {
   void request(Request request, std::string_view who, const char* what);
   void run_request();
   void go_to(ProfilerAction next);
-  bool accept_mark(std::string_view name);
-  bool ends_optimizer_run(std::string_view name);
+  bool accept_mark(std::string_view name, std::uint32_t place);
   void open(std::int64_t first_step);
   void close(std::int64_t last_step);
   void publish();
@@ -81,8 +82,7 @@ class Controller {
   std::int64_t next_position_ = 0;  // in the schedule: steps since it began
   std::int64_t next_number_ = 0;    // of the step that is under way
   TimeNs last_end_ns_ = 0;          // of the step before it; 0: none
-  std::uint64_t run_count_ = 0;     // steps of the optimizer since another span of an optimizer
-  std::uint64_t run_length_ = 1;    // how many there were before that one: so many are one step
+  OptimizerSteps optimizer_steps_;
   AgentStatus status_;
 };
 

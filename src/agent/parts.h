@@ -69,8 +69,8 @@ bool close_window(std::int64_t last_step) noexcept;
 void start_controller() noexcept;
 void stop_controller() noexcept;
 // A hook saw the end of a step: `ProfilerStep#N`, an optimizer's step, the NVTX range or name the user gave. Cheap; any
-// thread.
-void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns) noexcept;
+// thread. `place`: the Python stack of the span's begin, 0 unknown.
+void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place = 0) noexcept;
 // Does the controller want to see a user scope of this name (so that hooks may filter)?
 [[nodiscard]] bool is_step_mark(std::string_view name) noexcept;
 void request_start(std::string_view who) noexcept;  // control socket, signal, API

@@ -187,7 +187,8 @@ std::unique_ptr<TorchContext> start_span(const TorchRecord& record) {
   open.record = &record;
   open.name = intern_name(text);
   open.sequence = open.forward_thread = -1;
-  open.stack = is_on || warms ? python_stack_now() : 0;
+  // Between windows too where it marks steps: optimizers of one class are told apart by the line that calls them.
+  open.stack = now.takes_stacks && (is_on || warms || is_step) ? python_stack_now() : 0;
   open.is_step = is_step;
   open.is_heard = is_on || is_step;
   open.start_ns = now_ns();
@@ -204,7 +205,7 @@ void end_span(const TorchRecord& record, TorchContext*) {
   forget_span(*thread, number - 1);
   write_op(open, end_ns, WireOpScope::kUser);
   // Last: it may open or close a window, which changes what is registered here.
-  if (open.is_step) note_step_mark(name_text(open.name), open.start_ns, end_ns);
+  if (open.is_step) note_step_mark(name_text(open.name), open.start_ns, end_ns, open.stack);
 }
 
 template <TorchScope kScope>

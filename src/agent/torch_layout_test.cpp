@@ -74,6 +74,10 @@ TEST(TorchLibrary, ReadsTheVersion) {
   for (const char* text : {"", "\n__version__ = ", "\n__version__ = 'un\n'", "__all__ = ['__version__']\n"}) {
     EXPECT_EQ(version_in(text), "") << text;
   }
+  EXPECT_EQ(version_of_file("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so.2.14.1"), "2.14.1");
+  for (const char* path : {"", "libtorch_cpu.so", "libtorch_cpu.so.", "libtorch_cpu.so.2", "libtorch_cpu.so.x.1"}) {
+    EXPECT_EQ(version_of_file(path), "") << path;
+  }
 }
 
 }  // namespace

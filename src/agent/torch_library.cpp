@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -18,10 +21,13 @@ void fill(Function*& place, void* library, const char* symbol) {
 
 std::string read_version(const std::string& library_path) {
   // .../torch/lib/libtorch_cpu.so -> .../torch/version.py
-  const std::size_t lib = library_path.rfind("/lib/");
-  if (lib == std::string::npos) return {};
-  std::ifstream file(library_path.substr(0, lib) + "/version.py");
-  return version_in(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (const std::size_t lib = library_path.rfind("/lib/"); lib != std::string::npos) {
+    std::ifstream file(library_path.substr(0, lib) + "/version.py");
+    std::string version = version_in(std::string(std::istreambuf_iterator<char>(file), {}));
+    if (!version.empty()) return version;
+  }
+  std::array<char, PATH_MAX> real;
+  return realpath(library_path.c_str(), real.data()) == nullptr ? std::string{} : version_of_file(real.data());
 }
 
 }  // namespace
@@ -35,6 +41,16 @@ std::string version_in(std::string_view text) {
   const std::size_t end = text.find_first_of("'\"\n", at + 1);
   if (end == std::string_view::npos || text[end] != text[at]) return {};
   return std::string(text.substr(at + 1, end - at - 1));
+}
+
+std::string version_of_file(std::string_view path) {
+  constexpr std::string_view kEnding = ".so.";
+  const std::size_t at = path.rfind(kEnding);
+  if (at == std::string_view::npos) return {};
+  const std::string_view digits = path.substr(at + kEnding.size());
+  const bool is_version =
+      digits.find('.') != std::string_view::npos && digits.find_first_not_of("0123456789.") == std::string_view::npos;
+  return is_version ? std::string(digits) : std::string{};
 }
 
 TorchLibrary find_torch() {

@@ -64,12 +64,14 @@ struct TorchLibrary {
   const void* undefined_tensor = nullptr;  // c10::UndefinedTensorImpl's only object
 
   std::string path;
-  std::string version;  // of the file version.py beside the library; empty: unknown
+  std::string version;  // of version.py beside the library, else of the library's file name; empty: unknown
 };
 
 // Of this process; `add` is nullptr while PyTorch is not loaded.
 [[nodiscard]] TorchLibrary find_torch();
 // What a version.py of PyTorch says: the text between the quotes of `__version__ = '2.13.0+cpu'`.
 [[nodiscard]] std::string version_in(std::string_view version_file);
+// Of PyTorch as distributions package it, apart from its Python files: ".../libtorch_cpu.so.2.14.1" is "2.14.1".
+[[nodiscard]] std::string version_of_file(std::string_view path);
 
 }  // namespace stepscope::agent

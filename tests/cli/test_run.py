@@ -267,6 +267,24 @@ class WithTorch(Folder):
         done = self.python("torch.ones(3)", "--every", "5", "--out", "third")
         self.assertIn("--step", done.err)
 
+    def test_optimizers_that_alternate_are_one_step(self):
+        """As a GAN's two: of one class, each with its own zero_grad, backward and step."""
+        done = self.python("""
+            other = torch.nn.Linear(16, 16)
+            second = torch.optim.SGD(other.parameters(), lr=0.01)
+            def pair():
+                step()
+                second.zero_grad()
+                other(model(torch.ones(4, 16))).sum().backward()
+                second.step()
+            for i in range(12): pair()""", "--schedule", "skip=3,warmup=1,active=4,repeat=1", "--no-report")
+        self.assertEqual(done.status, 0, done.err)
+        document = run("report", self.captures()[0], "--json", cwd=self.folder).json()
+        self.assertEqual([document["steps"][key] for key in ("count", "first", "last")], [4, 4, 7])
+        rows = {row["key"]: row["count"] for row in run("ops", self.captures()[0], "--json", cwd=self.folder).json()["rows"]}
+        self.assertEqual(rows["Optimizer.step#SGD.step"], 8)
+        self.assertEqual(rows["aten::addmm"], 12)
+
     def test_a_killed_program_keeps_what_was_written(self):
         done = self.python("""
             import os, time
