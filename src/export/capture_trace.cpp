@@ -5,6 +5,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "trace/group_ranks.h"
 #include "wire/cell_type.h"
 #include "wire/chunk.h"
 #include "wire/record_encoder.h"
@@ -104,6 +105,12 @@ class CaptureWriter {
     number("rank", info.rank);
     number("world_size", info.world_size);
     text("backend", info.backend);
+    for (const ProcessGroup& group : info.process_groups) {
+      rows.push_back({"process_group", group.name, group.size ? MaybeInt(*group.size) : MaybeInt()});
+      text("process_group_description", group.description);
+      text("process_group_backend", group.backend);
+      if (!group.ranks.empty()) text("process_group_ranks", write_group_ranks(group.ranks));
+    }
     text("trace_name", info.trace_name);
     text("host_name", info.host_name);
     number("cuda_runtime_version", info.cuda_runtime_version);

@@ -9,6 +9,7 @@
 
 #include "export/chrome_parts.h"
 #include "export/json_text.h"
+#include "trace/group_ranks.h"
 #include "trace/producers.h"
 
 namespace stepscope {
@@ -62,8 +63,22 @@ void put_devices(ChromeText& text) {
   out.put("\n  ],\n");
 }
 
+std::string process_groups_json(const std::vector<ProcessGroup>& groups) {
+  std::string json = "[";
+  for (const ProcessGroup& group : groups) {
+    if (json.size() > 1) json += ", ";
+    json += "{\"pg_name\": " + quoted(group.name);
+    if (!group.description.empty()) json += ", \"pg_desc\": " + quoted(group.description);
+    if (!group.backend.empty()) json += ", \"backend_config\": " + quoted(group.backend);
+    if (group.size) json += ", \"pg_size\": " + std::to_string(*group.size);
+    if (!group.ranks.empty()) json += ", \"ranks\": " + write_group_ranks(group.ranks);
+    json += '}';
+  }
+  return json + "]";
+}
+
 void put_distributed(const TraceInfo& info, TextBuffer& out) {
-  if (!info.rank && !info.world_size && info.backend.empty()) return;
+  if (!info.rank && !info.world_size && info.backend.empty() && info.process_groups.empty()) return;
   out.put("  \"distributedInfo\": {");
   std::string_view separator;
   auto put = [&](std::string_view key, const std::string& json) {
@@ -75,6 +90,7 @@ void put_distributed(const TraceInfo& info, TextBuffer& out) {
   if (!info.backend.empty()) put("\"backend\": ", quoted(info.backend));
   if (info.rank) put("\"rank\": ", std::to_string(*info.rank));
   if (info.world_size) put("\"world_size\": ", std::to_string(*info.world_size));
+  if (!info.process_groups.empty()) put("\"pg_config\": ", process_groups_json(info.process_groups));
   out.put("},\n");
 }
 

@@ -82,6 +82,13 @@ TEST(ChromeTrace, KeysOfTheUserStandBesideItsOwn) {
   EXPECT_EQ(text.find(R"({"rank": 1})"), std::string::npos);
 }
 
+TEST(ChromeTrace, ProcessGroupsAreWrittenAsTorchDoes) {
+  Trace trace = small_trace();
+  trace.info.process_groups = {{"0", "default_pg", "cuda:nccl", 2, {0, 1}}, {"1", "", "", {}, {}}};
+  expect_in(text_of(trace), R"("distributedInfo": {"pg_config": [{"pg_name": "0", "pg_desc": "default_pg", )"
+                            R"("backend_config": "cuda:nccl", "pg_size": 2, "ranks": [0, 1]}, {"pg_name": "1"}]},)");
+}
+
 TEST(ChromeTrace, KeysThatWouldBreakTheFileAreRefused) {
   const Trace trace = small_trace();
   for (const ChromeMetadata& wrong : std::initializer_list<ChromeMetadata>{

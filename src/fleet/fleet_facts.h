@@ -31,6 +31,8 @@ using CostParts = std::array<DurationNs, kCostPartCount>;
 // "data loader", "matmul", ...: for people.
 [[nodiscard]] std::string cost_part_words(std::size_t part);
 
+inline constexpr std::size_t kMaxMissingNamed = 4096;
+
 // One rank of the run. Medians are over its steps.
 struct FleetRank {
   std::size_t summary = 0;           // index into RunSummary::ranks
@@ -83,10 +85,12 @@ struct FleetGroup {
   std::string name, description;
   std::vector<std::int64_t> ranks;   // as the files say; empty: they do not
   std::optional<std::int64_t> size;  // likewise
-  std::size_t present_count = 0;     // rows that have it
-  std::int64_t meeting_count = 0;    // collectives matched
-  bool is_whole = true;              // no rank of it is missing
-  bool refuted = false;              // collectives matched by name ended before all had come: other ranks in truth
+  // Of ranks, those without a file; at most kMaxMissingNamed. Empty where files do not say which rank they are.
+  std::vector<std::int64_t> missing;
+  std::size_t present_count = 0;   // rows that have it
+  std::int64_t meeting_count = 0;  // collectives matched
+  bool is_whole = true;            // no rank of it is missing
+  bool refuted = false;            // collectives matched by name ended before all had come: other ranks in truth
 };
 
 // One step over all ranks that recorded it.
@@ -174,8 +178,6 @@ struct FleetFacts {
   std::optional<Estimate> straggler_saving;
   std::vector<SharedRankFinding> findings;
 };
-
-inline constexpr std::size_t kMaxMissingNamed = 4096;
 
 [[nodiscard]] FleetFacts compute_fleet_facts(const RunSummary& run);
 

@@ -328,6 +328,31 @@ TEST(FleetRoster, ranks_outside_the_world_are_named) {
   EXPECT_NE(at->finding.evidence.back().text.find("rank 5000"), std::string::npos);
 }
 
+TEST(FleetRoster, ranks_that_groups_lack_are_named_from_their_lists) {
+  MadeFleet fleet(R"(
+    rank 0  |ccD---==|
+    rank 2  |ccccD-==|
+    rank 4  |ccD---==|
+    rank 5  |ccE---==|
+    D = allreduce of 7 on 0 2 4 6
+    E = allreduce of 8 on 1 3 5 7
+  )");
+  fleet.rank(2).groups[0].description = "mesh_dp";
+  for (RankSummary& rank : fleet.run.ranks) rank.world_size = 8;
+  const FleetAnswer answer = judge_fleet(fleet.run);
+  ASSERT_EQ(answer.facts.groups.size(), 1U) << "one rank of the other group is here, and it met nobody";
+  EXPECT_EQ(answer.facts.groups[0].description, "mesh_dp") << "from the rank that knows it";
+  EXPECT_EQ(answer.facts.groups[0].missing, (std::vector<std::int64_t>{6}));
+  EXPECT_FALSE(answer.facts.groups[0].is_whole);
+  const auto at = std::find_if(answer.findings.begin(), answer.findings.end(),
+                               [](const FleetFinding& f) { return f.finding.id == "incomplete-run"; });
+  ASSERT_NE(at, answer.findings.end());
+  EXPECT_EQ(at->finding.evidence.back().text, "Group 7 (mesh_dp) of 4 ranks lacks rank 6.");
+
+  fleet.rank(4).rank.reset();
+  EXPECT_TRUE(compute_fleet_facts(fleet.run).groups[0].missing.empty()) << "the file without a rank may be it";
+}
+
 TEST(FleetRoster, listed_step_times_have_no_gpu_and_no_fault) {
   RankSummary list;
   list.source = "base.txt";

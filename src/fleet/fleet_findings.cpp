@@ -341,6 +341,26 @@ std::optional<Finding> find_slow_gpus(const FleetFacts& facts) {
   return finding;
 }
 
+// "group 3 (mesh_tp)"
+std::string group_words(const FleetGroup& group) {
+  const std::string name = group.name.empty() ? "a group without a name" : "group " + group.name;
+  return group.description.empty() ? name : name + " (" + group.description + ")";
+}
+
+// Groups that lack ranks, but those that say no more than the list of missing ranks does: a group of all.
+void add_lacking_groups(const FleetFacts& facts, std::vector<std::string>& what, Finding& finding) {
+  std::size_t said = 0;
+  for (const FleetGroup& group : facts.groups) {
+    if (group.missing.empty() || group.missing == facts.missing) continue;
+    if (said++ == kMostNamed) break;
+    finding.evidence.push_back({capital(group_words(group)) + " of " +
+                                    count_of(counted(group.ranks.size()), "rank", "ranks") + " lacks " +
+                                    name_ranks(group.missing, kMostNamed) + ".",
+                                std::nullopt});
+  }
+  if (said > 0 && what.empty()) what.emplace_back("ranks of process groups have no file");
+}
+
 std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
   if (facts.ranks.empty()) return std::nullopt;  // nothing that could be incomplete
   std::vector<std::string> what;
@@ -380,6 +400,7 @@ std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
           (facts.foreign.size() > 1 ? " and " + count_of(counted(facts.foreign.size() - 1), "other", "others") : "") +
           ".");
   }
+  add_lacking_groups(facts, what, finding);
   for (const FleetGroup& group : facts.groups) {
     if (!group.refuted) continue;
     add("The collectives of group " + (group.name.empty() ? "without a name" : group.name) +

@@ -79,11 +79,21 @@ class GroupIndex {
     }
   }
 
+  // Ranks may know different parts of it.
+  static void describe(const SummaryGroup& group, FleetGroup& known) {
+    if (known.description.empty()) known.description = group.description;
+    if (!known.size) known.size = group.size;
+  }
+
   std::uint32_t number_of(const SummaryGroup& group) {
     const bool by_name = group.ranks.empty() || ambiguous_.contains(group.ranks);
     const auto [at, is_new] = known_.try_emplace({group.ranks, by_name ? group.name : std::string()},
                                                  static_cast<std::uint32_t>(facts_.groups.size()));
-    if (is_new) facts_.groups.push_back({group.name, group.description, group.ranks, group.size, 0, 0, true, false});
+    if (is_new) {
+      facts_.groups.push_back({group.name, group.description, group.ranks, group.size, {}, 0, 0, true, false});
+    } else {
+      describe(group, facts_.groups[at->second]);
+    }
     return at->second;
   }
 
@@ -97,7 +107,13 @@ class GroupIndex {
         ++facts_.groups[number].present_count;
       }
     }
+    std::set<std::int64_t> present;
+    for (const FleetRank& row : facts_.ranks) present.insert(row.rank.value_or(-1));
     for (FleetGroup& group : facts_.groups) {
+      for (const std::int64_t rank : group.ranks) {
+        if (facts_.without_rank_count > 0 || group.missing.size() == kMaxMissingNamed) break;
+        if (!present.contains(rank)) group.missing.push_back(rank);
+      }
       std::size_t size = group.ranks.size();
       if (size == 0)
         size = static_cast<std::size_t>(std::max<std::int64_t>(0, group.size.value_or(facts_.world_size.value_or(0))));

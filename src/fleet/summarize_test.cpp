@@ -154,6 +154,75 @@ void name_collective(Trace& trace, GpuEventId event, std::string_view name, std:
   trace.gpu_events.collective[event] = trace.collectives.push_back(row);
 }
 
+// Two collectives of groups "0" and "7", whose ranks their arguments do not say.
+Trace trace_of_cut_groups(std::int64_t size) {
+  Trace trace = trace_from_text(R"(
+    step      [4                ][5      ]
+    call      [a][b]               [c]
+    gpu/17            [N1===]
+    gpu/18               [N2===]
+    gpu/7                               [K1]
+    where
+      a = cudaLaunchKernel corr 1
+      b = cudaLaunchKernel corr 2
+      c = cudaLaunchKernel corr 3
+      N1 = ncclDevKernel_1 corr 1
+      N2 = ncclDevKernel_2 corr 2
+      K1 = gemm_kernel corr 3
+  )");
+  name_collective(trace, gpu_event_named(trace, "ncclDevKernel_1"), "allreduce", "0", 10);
+  name_collective(trace, gpu_event_named(trace, "ncclDevKernel_2"), "allreduce", "7", 20);
+  for (const CollectiveId id : trace.collectives.ids().ids()) {
+    trace.collectives.group_ranks[id] = trace.strings.intern("[0, 2, ..., 62]");
+    trace.collectives.group_size[id] = size;
+  }
+  trace.info.rank = 2;
+  return trace;
+}
+
+TEST(Summarize, GroupsWhoseRanksAreCutGetThemFromTheListOfGroups) {
+  Trace trace = trace_of_cut_groups(3);
+  trace.info.process_groups = {{"0", "default_pg", "cuda:nccl", 3, {0, 1, 2}},
+                               {"7", "mesh_dp", "cuda:nccl", 3, {0, 2, 4}},
+                               {"9", "mesh_tp", "cuda:nccl", 2, {2, 3}}};
+  const RankSummary summary = summarize(trace);
+  ASSERT_EQ(summary.groups.size(), 2U) << "a group without collectives meets nobody";
+  EXPECT_EQ(summary.groups[0].description, "default_pg");
+  EXPECT_EQ(summary.groups[0].ranks, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(summary.groups[1].description, "mesh_dp");
+  EXPECT_EQ(summary.groups[1].ranks, (std::vector<std::int64_t>{0, 2, 4}));
+  EXPECT_EQ(summary.groups[1].size, 3);
+}
+
+TEST(Summarize, AListOfGroupsThatFitsNoCollectiveIsNotBelieved) {
+  using Listed = std::vector<ProcessGroup>;
+  for (const Listed& listed : {Listed{}, Listed{{"7", "of another size", "", 4, {0, 1, 2, 3}}},
+                               Listed{{"7", "of others", "", 3, {0, 1, 3}}}, Listed{{"8", "other name", "", 3, {}}}}) {
+    Trace trace = trace_of_cut_groups(3);
+    trace.info.process_groups = listed;
+    const RankSummary summary = summarize(trace);
+    EXPECT_EQ(summary.groups.at(1).description, "");
+    EXPECT_TRUE(summary.groups.at(1).ranks.empty());
+    EXPECT_EQ(summary.groups.at(1).size, 3);
+  }
+  Trace trace = trace_of_cut_groups(3);
+  trace.info.process_groups = {{"7", "undefined", "", 3, {0, 1, 2}}};
+  EXPECT_EQ(summarize(trace).groups.at(1).description, "") << "torch's word for none";
+  trace.info.process_groups = {{"7", "first", "", 2, {0, 1}}, {"7", "second", "", 3, {0, 1, 2}}};
+  EXPECT_EQ(summarize(trace).groups.at(1).description, "second") << "a name given twice";
+}
+
+TEST(Summarize, AGroupOfAsManyRanksAsThereAreHasAllOfThem) {
+  Trace trace = trace_of_cut_groups(3);
+  trace.info.world_size = 3;
+  EXPECT_EQ(summarize(trace).groups.at(0).ranks, (std::vector<std::int64_t>{0, 1, 2}));
+  trace.info.world_size = 4;
+  EXPECT_TRUE(summarize(trace).groups.at(0).ranks.empty());
+  Trace absurd = trace_of_cut_groups(std::int64_t{1} << 40);
+  absurd.info.world_size = std::int64_t{1} << 40;
+  EXPECT_TRUE(summarize(absurd).groups.at(0).ranks.empty());
+}
+
 TEST(Summarize, CollectivesAreNumberedAsLaunchedAndSendsComeLast) {
   Trace trace = trace_from_text(R"(
     step      [4                        ][5      ]

@@ -9,11 +9,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "analyze/collectives.h"
-#include "fleet/group_ranks.h"
 #include "fleet/summary_limits.h"
+#include "trace/group_ranks.h"
 
 namespace stepscope {
 namespace {
@@ -143,6 +144,42 @@ class ComputeTime {
   std::vector<DurationNs> before_ns_;
 };
 
+// What torch says of a group that nobody described.
+constexpr std::string_view kNoDescription = "undefined";
+
+// What the file's list of groups says of one; nullptr where it does not fit what its collectives say: a name that
+// torch gave to two groups one after the other.
+const ProcessGroup* find_listed(const Trace& trace, const SummaryGroup& group, std::optional<std::int64_t> rank) {
+  for (const ProcessGroup& listed : trace.info.process_groups) {
+    if (listed.name != group.name) continue;
+    const std::vector<std::int64_t>& ranks = listed.ranks;
+    const auto count = static_cast<std::int64_t>(ranks.size());
+    const bool is_other_size =
+        group.size && (listed.size.value_or(*group.size) != *group.size || (count > 0 && count != *group.size));
+    const bool is_elsewhere = rank && count > 0 && !std::binary_search(ranks.begin(), ranks.end(), *rank);
+    const bool are_others = count > 0 && !group.ranks.empty() && ranks != group.ranks;
+    if (!is_other_size && !is_elsewhere && !are_others) return &listed;
+  }
+  return nullptr;
+}
+
+// From the file's list of groups, where the arguments of the collectives say less: torch cuts lists of more than 30
+// ranks there.
+void complete_group(const Trace& trace, const RankSummary& summary, SummaryGroup& group) {
+  // Of a file whose name says its rank the rank may be wrong; it refutes nothing.
+  const auto rank = summary.rank_is_from_name ? std::nullopt : summary.rank;
+  if (const ProcessGroup* listed = find_listed(trace, group, rank)) {
+    if (listed->description != kNoDescription) group.description = listed->description;
+    if (!group.size) group.size = listed->size;
+    if (group.ranks.empty()) group.ranks = listed->ranks;
+  }
+  // A group of as many ranks as there are has all of them.
+  if (!group.ranks.empty() || !group.size || group.size != summary.world_size) return;
+  if (*group.size > static_cast<std::int64_t>(kMostGroupRanks)) return;
+  group.ranks.resize(static_cast<std::size_t>(*group.size));
+  std::iota(group.ranks.begin(), group.ranks.end(), std::int64_t{0});
+}
+
 void add_groups(const Trace& trace, const std::vector<Found>& all,
                 const std::map<std::string_view, std::uint32_t>& numbers, RankSummary& summary) {
   summary.groups.resize(numbers.size());
@@ -155,6 +192,7 @@ void add_groups(const Trace& trace, const std::vector<Found>& all,
     if (!group.size && size.value_or(0) > 0) group.size = size.value();
     if (group.ranks.empty()) group.ranks = read_group_ranks(trace.text(trace.collectives.group_ranks[id]));
   }
+  for (SummaryGroup& group : summary.groups) complete_group(trace, summary, group);
 }
 
 std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/group_ranks.h"
+
 namespace stepscope {
 
 inline constexpr std::size_t kMostSummarySteps = 1024;
@@ -18,7 +20,7 @@ inline constexpr std::size_t kMostSummaryGroups = 1024;
 inline constexpr std::size_t kMostCollectiveNames = 256;
 inline constexpr std::size_t kMostSummaryCollectives = 16'384;
 inline constexpr std::size_t kMostRankRuns = 16'384;  // of all groups' lists of ranks together (RankRun)
-inline constexpr std::size_t kMostGroupRanks = std::size_t{1} << 20;
+inline constexpr std::size_t kMostGroupRanks = kMostListedRanks;
 inline constexpr std::size_t kMostStepsLeftOut = 1024;
 inline constexpr std::size_t kMostReplayPoints = std::size_t{1} << 16;
 inline constexpr std::size_t kMostReplayEdges = std::size_t{1} << 18;

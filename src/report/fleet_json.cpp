@@ -69,7 +69,9 @@ Json groups_json(const FleetFacts& facts) {
   for (const FleetGroup& group : facts.groups) {
     out.push_back({{"name", text_or_null(group.name)},
                    {"description", text_or_null(group.description)},
+                   {"size", json_or_null(group.size)},
                    {"ranks", group.ranks},
+                   {"missing", group.missing},
                    {"present_count", group.present_count},
                    {"collective_count", group.meeting_count},
                    {"whole", group.is_whole},

@@ -36,7 +36,8 @@ std::string_view note_kind_name(NoteKind kind) {
                                                                           "unknown_record",
                                                                           "bad_size",
                                                                           "history_cut",
-                                                                          "unknown_key"};
+                                                                          "unknown_key",
+                                                                          "bad_process_group"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

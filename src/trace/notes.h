@@ -48,8 +48,9 @@ enum class NoteKind : std::uint8_t {
   kBadSize,             // a size that cannot be: negative, or over what 64 bits of address can hold
   kHistoryCut,          // older entries of a memory history fell out of its ring
   kUnknownKey,          // keys of a newer version, skipped
+  kBadProcessGroup,     // a listed process group that cannot be: what is wrong of it is taken for unknown
 };
-inline constexpr std::size_t kNoteKindCount = static_cast<std::size_t>(NoteKind::kUnknownKey) + 1;
+inline constexpr std::size_t kNoteKindCount = static_cast<std::size_t>(NoteKind::kBadProcessGroup) + 1;
 
 [[nodiscard]] std::string_view note_kind_name(NoteKind kind);
 [[nodiscard]] std::string_view note_severity_name(NoteSeverity severity);

@@ -21,6 +21,17 @@
 
 namespace stepscope {
 
+// A process group of torch.distributed, as the file lists it (pg_config of distributedInfo): also one that no recorded
+// collective belongs to.
+struct ProcessGroup {
+  std::string name;         // as Collectives::group_name
+  std::string description;  // "default_pg", "mesh_tp", "undefined", ...; empty if absent
+  std::string backend;      // "cuda:nccl", ...; likewise
+  std::optional<std::int64_t> size;
+  std::vector<std::int64_t> ranks;  // ascending; empty if unknown
+  bool operator==(const ProcessGroup&) const = default;
+};
+
 // What the file says about the recording as a whole.
 struct TraceInfo {
   std::string source;                      // path, or "standard input"
@@ -31,7 +42,8 @@ struct TraceInfo {
   std::int64_t base_ns = 0;                // baseTimeNanoseconds; 0 if absent
   std::optional<std::int64_t> rank;        // distributedInfo
   std::optional<std::int64_t> world_size;
-  std::string backend;  // "nccl", ...
+  std::string backend;                       // "nccl", ...
+  std::vector<ProcessGroup> process_groups;  // in the order of the file
   std::string trace_name;
   std::string host_name;  // empty if absent
   std::optional<std::int64_t> cuda_runtime_version;

@@ -94,10 +94,22 @@ class Maker {
   StringId list(Fragment& to) { return to.strings.intern(one_of(kLists)); }
   StringId key(Fragment& to) { return to.strings.intern(one_of(kKeys)); }
 
+  ProcessGroup process_group() {
+    ProcessGroup group{
+        "g" + std::to_string(below(3)), std::string(one_of(kTexts)), std::string(one_of(kTexts)), {}, {}};
+    for (std::int64_t rank = 0; rank < 3; ++rank) {
+      if (chance(2)) group.ranks.push_back(rank);
+    }
+    if (!group.ranks.empty() && chance(2)) group.size = static_cast<std::int64_t>(group.ranks.size());
+    if (group.ranks.empty() && chance(2)) group.size = 64;
+    return group;
+  }
+
   void make_info(TraceInfo& info) {
     info.base_ns = chance(2) ? 0 : 1'790'857'026'000'000'000;
     if (chance(2)) info.rank = static_cast<std::int64_t>(below(3));
     if (chance(2)) info.world_size = static_cast<std::int64_t>(1 + below(3));
+    for (std::size_t i = below(3); i > 0; --i) info.process_groups.push_back(process_group());
     info.backend = one_of(kTexts);
     info.trace_name = one_of(kTexts);
     info.host_name = one_of(kTexts);

@@ -104,6 +104,9 @@ class Comparison {
     check("rank", a.rank, b.rank);
     check("world_size", a.world_size, b.world_size);
     check("backend", a.backend, b.backend);
+    check("process_groups", a.process_groups.size(), b.process_groups.size());
+    for (std::size_t i = 0; i < std::min(a.process_groups.size(), b.process_groups.size()); ++i)
+      check("process group " + std::to_string(i), a.process_groups[i] == b.process_groups[i], true);
     check("trace_name", a.trace_name, b.trace_name);
     check("host_name", a.host_name, b.host_name);
     check("cuda_runtime_version", a.cuda_runtime_version, b.cuda_runtime_version);

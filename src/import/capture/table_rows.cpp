@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "trace/group_ranks.h"
 #include "wire/cell_type.h"
 #include "wire/trace_tables.h"
 
@@ -118,6 +119,17 @@ bool TableRows::append(const wire::TableReader& reader, Table Fragment::*member)
   return is_sound;
 }
 
+// A row `process_group` opens a group, those that follow it tell of it.
+void TableRows::take_process_group_row(std::string_view key, const std::string& text,
+                                       std::optional<std::int64_t> size) {
+  std::vector<ProcessGroup>& groups = info_.process_groups;
+  if (key == "process_group") groups.push_back({text, "", "", size.value_or(0) > 0 ? size : std::nullopt, {}});
+  if (groups.empty()) return;
+  if (key == "process_group_description") groups.back().description = text;
+  if (key == "process_group_backend") groups.back().backend = text;
+  if (key == "process_group_ranks") groups.back().ranks = read_group_ranks(text);
+}
+
 void TableRows::take_info_row(std::string_view key, const std::string& text, MaybeInt number) {
   const std::optional<std::int64_t> value = number.has_value() ? std::optional(number.value()) : std::nullopt;
   const bool flag = number.value_or(0) != 0;
@@ -128,6 +140,7 @@ void TableRows::take_info_row(std::string_view key, const std::string& text, May
   if (key == "rank") info_.rank = value;
   if (key == "world_size") info_.world_size = value;
   if (key == "backend") info_.backend = text;
+  take_process_group_row(key, text, value);
   if (key == "trace_name") info_.trace_name = text;
   if (key == "host_name") info_.host_name = text;
   if (key == "cuda_runtime_version") info_.cuda_runtime_version = value;

@@ -35,6 +35,7 @@ class TableRows {
   void fill(wire::ColumnReader& reader, std::vector<T>& cells, std::size_t from, bool& is_sound);
   bool take_info(const wire::TableReader& reader);
   void take_info_row(std::string_view key, const std::string& text, MaybeInt number);
+  void take_process_group_row(std::string_view key, const std::string& text, std::optional<std::int64_t> size);
   bool take_notes(const wire::TableReader& reader);
   StringId intern(WireString number);
 

@@ -126,6 +126,101 @@ TEST(Damage, ImpossibleRanksAreUnknown) {
   EXPECT_FALSE(traces->front().info.world_size.has_value());
 }
 
+Trace with_groups(const std::string& pg_config) {
+  const std::string head = R"({"distributedInfo": {"backend": "nccl", "rank": 1, "pg_config": )" + pg_config +
+                           R"(, "world_size": 4}, "traceEvents": [)";
+  Result<std::vector<Trace>> traces = read_text(head + kernel(10) + "]}");
+  if (!traces) {
+    ADD_FAILURE() << traces.error().to_string();
+    return {};
+  }
+  EXPECT_EQ(traces->front().info.rank, 1) << pg_config;
+  EXPECT_EQ(traces->front().info.world_size, 4) << pg_config << ": what stands behind the groups is lost";
+  EXPECT_EQ(traces->front().gpu_events.size(), 1U) << pg_config;
+  return std::move(traces->front());
+}
+
+using Groups = std::vector<ProcessGroup>;
+const ProcessGroup kEveryone{"0", "default_pg", "cuda:nccl", 4, {0, 1, 2, 3}};
+
+TEST(Damage, ProcessGroupsInAllTheirShapes) {
+  const std::string everyone =
+      R"({"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": 4, "ranks": [0, 1, 2, 3]})";
+  const std::string on_demand =
+      R"({"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": "4", "ranks": "[0, 1, 2, 3]"})";
+  const std::string in_text =
+      R"({\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 4, \"ranks\": [0, 1, 2, 3]})";
+  for (const std::string& list :
+       {"[" + everyone + "]", "[" + on_demand + "]", "\"[" + in_text + "]\"", "\" [ " + in_text + " ] \""}) {
+    const Trace trace = with_groups(list);
+    EXPECT_EQ(trace.info.process_groups, Groups{kEveryone}) << list;
+    EXPECT_EQ(notes_of(trace), "") << list;
+  }
+  const Trace two = with_groups("[" + everyone + R"(, {"name": 7, "group_size": 2, "ranks": [], "group_count": 9}])");
+  EXPECT_EQ(two.info.process_groups, (Groups{kEveryone, {"7", "", "", 2, {}}})) << "torch before 2.4";
+  EXPECT_EQ(notes_of(two), "");
+}
+
+TEST(Damage, ProcessGroupsOfWhichLittleIsKnownAreNoDamage) {
+  for (const char* list : {"[]", "null", R"("")", R"("[]")", R"(" [ ] ")"}) {
+    const Trace trace = with_groups(list);
+    EXPECT_EQ(trace.info.process_groups, Groups{}) << list;
+    EXPECT_EQ(notes_of(trace), "") << list;
+  }
+  const Trace trace = with_groups(
+      R"([{"pg_name": "3", "pg_desc": null, "pg_size": 64, "ranks": "[0, 1, ..., 63]"}, {"pg_name": "4", "ranks": []}])");
+  EXPECT_EQ(trace.info.process_groups, (Groups{{"3", "", "", 64, {}}, {"4", "", "", {}, {}}}));
+  EXPECT_EQ(notes_of(trace), "") << "torch cuts long lists";
+}
+
+TEST(Damage, ProcessGroupsThatCannotBeAreUnknownAndNoted) {
+  const ProcessGroup named{"5", "", "", {}, {}};
+  for (const auto& [list, kept] : std::initializer_list<std::pair<std::string, Groups>>{
+           {"5", {}},
+           {"true", {}},
+           {R"("groups")", {}},
+           {R"({"pg_name": "5"})", {}},
+           {"[5]", {}},
+           {"[[]]", {}},
+           {R"(["0"])", {}},
+           {"[{}]", {}},
+           {R"([{"pg_name": [1]}])", {}},
+           {R"([{"pg_name": "5" "ranks": [0]}])", {}},
+           {R"("[{\"pg_name\": \"5\"}")", {named}},
+           {R"("[{\"pg_name\": \"5")", {}},
+           {R"([{"pg_name": "5", "pg_size": 0}])", {named}},
+           {R"([{"pg_name": "5", "pg_size": -4}])", {named}},
+           {R"([{"pg_name": "5", "pg_size": [4]}])", {named}},
+           {R"([{"pg_name": "5", "ranks": [0, -1]}])", {named}},
+           {R"([{"pg_name": "5", "ranks": [0, 0]}])", {named}},
+           {R"([{"pg_name": "5", "ranks": [0, 99999999999999999999]}])", {named}},
+           {R"([{"pg_name": "5", "ranks": [[0], [1]]}])", {named}},
+           {R"([{"pg_name": "5", "ranks": {"0": 0}}])", {named}},
+           {R"([{"pg_name": "5", "ranks": 3}])", {named}},
+           {R"([{"pg_name": "5", "pg_size": 3, "ranks": [0, 1]}])", {named}},
+       }) {
+    const Trace trace = with_groups(list);
+    EXPECT_EQ(trace.info.process_groups, kept) << list;
+    EXPECT_EQ(notes_of(trace), "bad_process_group/recovered/1 ") << list;
+  }
+}
+
+TEST(Damage, ListsOfProcessGroupsMayBeLongButNotEndless) {
+  // 2.1 MB: longer than any list inside an event may be.
+  std::string ranks = "0";
+  for (int rank = 1; rank < 300'000; ++rank) ranks += ", " + std::to_string(rank);
+  const Trace large = with_groups(R"([{"pg_name": "0", "pg_size": 300000, "ranks": [)" + ranks + "]}]");
+  ASSERT_EQ(large.info.process_groups.size(), 1U);
+  EXPECT_EQ(large.info.process_groups[0].ranks.size(), 300'000U);
+  EXPECT_EQ(notes_of(large), "");
+
+  std::string list = R"({"pg_name": "0"})";
+  for (int i = 0; i < 70'000; ++i) list += R"(,{"pg_name": "a"})";
+  const Trace many = with_groups("[" + list + "]");
+  EXPECT_EQ(many.info.process_groups.size(), 65'536U);
+  EXPECT_EQ(notes_of(many), "bad_process_group/recovered/4465 ");
+}
+
 TEST(Damage, OneUnreadableEventIsLostTwoAreUnsound) {
   const std::string bad = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5.0, "dur" 1.0})";
   EXPECT_EQ(notes_of(between(bad)), "damaged_event/lost/1 ");

@@ -54,11 +54,17 @@ inline const char* read_key(const char* at, const char* end, std::string_view& k
   return nullptr;
 }
 
+// A value inside a container whose end is known: it may be as long as that.
+inline const char* read_inner_value(const char* at, const char* end, Token& token, Remarks& remarks) {
+  if (*at == '[' || *at == '{') return read_container(at, end, end - at, token, remarks);
+  return read_value(at, end, token, remarks);
+}
+
 // Calls visit(key, value) for each member of a sound object's text "{...}"; stops early at damage, and does nothing for
-// any other text.
+// any other text. Whether all of it was sound.
 template <class Visit>
-void for_each_member(std::string_view object, Visit&& visit) {
-  if (object.size() < 2 || object[0] != '{') return;
+bool for_each_member(std::string_view object, Visit&& visit) {
+  if (object.size() < 2 || object[0] != '{') return false;
   const char* at = object.data();
   const char* const end = at + object.size();
   Remarks ignored;
@@ -67,33 +73,35 @@ void for_each_member(std::string_view object, Visit&& visit) {
     std::string_view key;
     Token value;
     at = read_key(at, end, key, ignored.met_end);
-    if (at == nullptr) return;
-    at = read_value(at, end, value, ignored);
-    if (at == nullptr) return;
+    if (at == nullptr) return false;
+    at = read_inner_value(at, end, value, ignored);
+    if (at == nullptr) return false;
     visit(key, value);
     at = skip_space(at);
-    if (*at != ',') return;
+    if (*at != ',') break;
     at = skip_space(at + 1);
   }
+  return at + 1 == end && *at == '}';
 }
 
-// Calls visit(value) for each element of a sound list's text "[...]".
+// Calls visit(value) for each element of a sound list's text "[...]"; likewise.
 template <class Visit>
-void for_each_element(std::string_view list, Visit&& visit) {
-  if (list.size() < 2 || list[0] != '[') return;
+bool for_each_element(std::string_view list, Visit&& visit) {
+  if (list.size() < 2 || list[0] != '[') return false;
   const char* at = list.data();
   const char* const end = at + list.size();
   Remarks ignored;
   at = skip_space(at + 1);
   while (at < end && *at != ']') {
     Token value;
-    at = read_value(at, end, value, ignored);
-    if (at == nullptr) return;
+    at = read_inner_value(at, end, value, ignored);
+    if (at == nullptr) return false;
     visit(value);
     at = skip_space(at);
-    if (*at != ',') return;
+    if (*at != ',') break;
     at = skip_space(at + 1);
   }
+  return at + 1 == end && *at == ']';
 }
 
 }  // namespace stepscope::chrome_json

@@ -8,18 +8,12 @@
 #include "import/chrome_json/decimal.h"
 #include "import/chrome_json/escapes.h"
 #include "import/chrome_json/event_reader.h"
+#include "import/chrome_json/process_groups.h"
 #include "import/chrome_json/row_writer.h"
 #include "trace/producers.h"
 
 namespace stepscope::chrome_json {
 namespace {
-
-std::string text_of(Token token) {
-  if (token.kind == TokenKind::kContainer || token.kind == TokenKind::kNoValue) return {};
-  std::string text(token.text());
-  if (token.kind == TokenKind::kEscapedString) decode_escapes(token.text(), text);
-  return text;
-}
 
 bool flag_of(Token token) { return token.text() == "true" || integer_of(token).value_or(0) != 0; }
 
@@ -59,7 +53,7 @@ void take_devices(Token list, Builder& builder) {
   });
 }
 
-void take_distributed(Token object, TraceInfo& info) {
+void take_distributed(Token object, TraceInfo& info, Notes& notes) {
   if (object.kind != TokenKind::kContainer || object.text()[0] != '{') return;
   for_each_member(object.text(), [&](std::string_view key, Token value) {
     if (key == "rank")
@@ -68,6 +62,8 @@ void take_distributed(Token object, TraceInfo& info) {
       info.world_size = at_least(1, value);
     else if (key == "backend")
       info.backend = text_of(value);
+    else if (key == "pg_config")
+      take_process_groups(value, info.process_groups, notes);
   });
 }
 
@@ -154,6 +150,13 @@ void take_own(Token object, Builder& builder, Notes& carried) {
 
 }  // namespace
 
+std::string text_of(Token token) {
+  if (token.kind == TokenKind::kContainer || token.kind == TokenKind::kNoValue) return {};
+  std::string text(token.text());
+  if (token.kind == TokenKind::kEscapedString) decode_escapes(token.text(), text);
+  return text;
+}
+
 Notes join_notes(const Notes& carried, const Notes& found) {
   Notes joined;
   joined.merge(carried);
@@ -174,7 +177,7 @@ void take_document_field(std::string_view key, Token value, Builder& builder, No
   if (key == "deviceProperties")
     take_devices(value, builder);
   else if (key == "distributedInfo")
-    take_distributed(value, info);
+    take_distributed(value, info, builder.notes());
   else if (key == "stepscope")
     take_own(value, builder, carried);
   else if (key == "baseTimeNanoseconds")

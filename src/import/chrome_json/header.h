@@ -1,12 +1,16 @@
 // What stands beside the list of events: the device, the rank, the recording's options.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "import/chrome_json/tokens.h"
 #include "trace/builder.h"
 
 namespace stepscope::chrome_json {
+
+// The text of a string, its escapes decoded, or of a number or word as it stands; empty for what is no text.
+[[nodiscard]] std::string text_of(Token token);
 
 // Takes one member of the top-level object. Unknown keys are ignored. `carried` gets the notes of the recording from
 // which a file of ours was converted.

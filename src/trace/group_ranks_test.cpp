@@ -1,5 +1,5 @@
 // Lists as torch writes them, whole and cut.
-#include "fleet/group_ranks.h"
+#include "trace/group_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,13 @@ TEST(GroupRanks, WholeLists) {
   EXPECT_EQ(read_group_ranks("[0, 1]"), (Ranks{0, 1}));
   EXPECT_EQ(read_group_ranks("[7]"), (Ranks{7}));
   EXPECT_EQ(read_group_ranks("[4,0,2]"), (Ranks{0, 2, 4}));
+}
+
+TEST(GroupRanks, AreWrittenAsTheyAreRead) {
+  for (const Ranks& ranks : {Ranks{0, 1}, Ranks{7}, Ranks{0, 2, 4}}) {
+    EXPECT_EQ(read_group_ranks(write_group_ranks(ranks)), ranks);
+  }
+  EXPECT_EQ(write_group_ranks({0, 1}), "[0, 1]");
 }
 
 TEST(GroupRanks, WhatIsNoWholeListGivesNone) {
