@@ -6,6 +6,7 @@
 
 #include "export/chrome_parts.h"
 #include "export/json_text.h"
+#include "export/timed_rows.h"
 
 namespace stepscope {
 namespace {
@@ -17,12 +18,6 @@ std::string_view module_number_of(std::string_view name) {
   if (!name.starts_with("nn.Module: ") || underscore == std::string_view::npos) return {};
   name.remove_prefix(underscore + 1);
   return is_json_integer(name) ? name : std::string_view();
-}
-
-// An event of CUDA's driver API; the runtime's begin with "cuda". Other runtimes are listed as libkineto does it, under
-// the runtime's category.
-bool is_driver_call(std::string_view name) {
-  return name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
 }
 
 class Host {

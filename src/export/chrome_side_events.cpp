@@ -1,5 +1,8 @@
 // Allocator events, flows, counters and the rest, each table in its order.
 //
+// Viewers draw only the arrows that stand in the file. A capture has links instead of arrows, so those from launches to
+// GPU work are made here, under a name by which our importer leaves them out: the links say the same.
+//
 // An event of no known meaning has to come back as one: `[memory]` without its numbers, a begin whose end is missing, a
 // complete event without a category. The last is written with an empty one, so that no reader takes it for JAX's.
 #include <array>
@@ -25,6 +28,7 @@ class SideEvents {
     }
     for_each(trace_.memory_events, [&](MemoryEventId id) { write_memory(id); });
     for_each(trace_.flows, [&](FlowId id) { write_flow(id); });
+    if (!has_launch_flows()) write_links();
     for (CounterId id(0); id.value < trace_.counters.size() && !out_.failed();) id = write_counter(id);
     for_each(trace_.other_events, [&](OtherEventId id) { write_other(id); });
   }
@@ -75,6 +79,46 @@ class SideEvents {
     text_.strings.put_quoted(flows.name[id]);
     // The arrow ends at the event around it, not at the next one.
     if (flows.phase[id] == 'f') out_.put(", \"bp\": \"e\"");
+  }
+
+  [[nodiscard]] bool has_launch_flows() const {
+    const Flows& flows = trace_.flows;
+    for (const FlowId id : flows.ids().ids()) {
+      if (trace_.text(flows.category[id]) == "ac2g") return true;
+    }
+    return false;
+  }
+
+  void write_links() {
+    const GpuEvents& events = trace_.gpu_events;
+    std::vector<std::string> streams;
+    for (const StreamId id : trace_.streams.ids().ids()) {
+      streams.push_back(place_text(std::to_string(trace_.devices.number[trace_.streams.device[id]]),
+                                   trace_.text(trace_.streams.key[id])));
+    }
+    for (const GpuEventId id : events.ids().ids()) {
+      if (out_.failed()) return;
+      const CallId call = events.call[id];
+      if (!call.has_value()) continue;
+      put_link_end('s', id, places_[trace_.calls.thread[call].value], trace_.calls.start_ns[call]);
+      put_link_end('f', id, streams[events.stream[id].value], events.start_ns[id]);
+    }
+  }
+
+  // Each GPU event has an arrow of its own, which has its number: a graph's launch has thousands.
+  void put_link_end(char phase, GpuEventId id, std::string_view place, TimeNs time_ns) {
+    text_.begin_event();
+    out_.put("\"ph\": \"");
+    out_.put(phase);
+    out_.put("\", \"id\": ");
+    out_.put_integer(std::int64_t{id.value} + 1);
+    out_.put(", ");
+    out_.put(place);
+    out_.put(", \"ts\": ");
+    out_.put_microseconds(time_ns);
+    out_.put(",\n    \"cat\": \"ac2g\", \"name\": \"stepscope launch\"");
+    if (phase == 'f') out_.put(", \"bp\": \"e\"");
+    text_.end_event();
   }
 
   // One event for the series of a counter at one time, which chrome://tracing stacks. Returns the row behind them.

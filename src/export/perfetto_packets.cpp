@@ -14,9 +14,9 @@ constexpr std::uint64_t kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter =
 constexpr std::uint64_t kRealtime = 1, kBoottime = 6;  // BuiltinClock
 constexpr std::uint8_t kKnownName = 1, kKnownText = 2;
 
-constexpr std::array<std::string_view, 10> kCategoryNames = {
-    "user_annotation", "python_function", "cpu_op",     "cuda_runtime",        "cuda_driver",
-    "kernel",          "gpu_memcpy",      "gpu_memset", "gpu_user_annotation", "other"};
+constexpr std::array<std::string_view, 12> kCategoryNames = {
+    "user_annotation", "python_function",     "cpu_op",    "cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy",
+    "gpu_memset",      "gpu_user_annotation", "cuda_sync", "cuda_event",   "other"};
 
 // Those of PyTorch's files where there is one.
 constexpr std::array<std::string_view, kArgumentNameCount> kArgumentNames = {"External id",
@@ -38,9 +38,11 @@ constexpr std::array<std::string_view, kArgumentNameCount> kArgumentNames = {"Ex
                                                                              "Collective name",
                                                                              "dtype",
                                                                              "Process Group Name",
+                                                                             "Process Group Ranks",
                                                                              "Group size",
                                                                              "In msg nelems",
                                                                              "Out msg nelems",
+                                                                             "step_num",
                                                                              "fault",
                                                                              "category"};
 

@@ -43,6 +43,8 @@ enum class SliceCategory : std::uint8_t {
   kCopy,
   kSet,
   kGpuSpan,
+  kSync,
+  kEventMark,
   kOther,
 };
 
@@ -66,13 +68,15 @@ enum class ArgumentName : std::uint8_t {
   kCollective,
   kDtype,
   kGroup,
+  kGroupRanks,
   kGroupSize,
   kInCount,
   kOutCount,
+  kStepNumber,
   kFault,
   kCategory,
 };
-inline constexpr std::size_t kArgumentNameCount = 24;
+inline constexpr std::size_t kArgumentNameCount = 26;
 
 class PerfettoPackets {
  public:

@@ -47,6 +47,11 @@ std::string joined(std::string_view a, std::string_view b) {
   return out;
 }
 
+SliceCategory category_of_mark(std::string_view category) {
+  if (category == "cuda_sync") return SliceCategory::kSync;
+  return category == "cuda_event" ? SliceCategory::kEventMark : SliceCategory::kGpuSpan;
+}
+
 SliceCategory category_of(const Trace& trace, const TimedRow& row) {
   switch (row.table) {
     case RowTable::kSpan:
@@ -57,11 +62,10 @@ SliceCategory category_of(const Trace& trace, const TimedRow& row) {
       return SliceCategory::kOp;
     case RowTable::kCall: {
       const std::string_view name = trace.text(trace.calls.name[CallId(row.row)]);
-      return name.starts_with("cu") && !name.starts_with("cuda") ? SliceCategory::kDriverCall
-                                                                 : SliceCategory::kRuntimeCall;
+      return is_driver_call(name) ? SliceCategory::kDriverCall : SliceCategory::kRuntimeCall;
     }
     case RowTable::kGpuSpan:
-      return SliceCategory::kGpuSpan;
+      return category_of_mark(trace.text(trace.gpu_spans.category[GpuSpanId(row.row)]));
     case RowTable::kGpuEvent:
       break;
   }
@@ -227,7 +231,7 @@ class PerfettoWriter {
   void put_arguments(const TimedRow& row) {
     switch (row.table) {
       case RowTable::kSpan:
-        packets_.put_argument(ArgumentName::kExternalId, trace_.spans.external_id[SpanId(row.row)]);
+        put_span(SpanId(row.row));
         break;
       case RowTable::kFrame:
         break;
@@ -238,13 +242,28 @@ class PerfettoWriter {
         put_call(CallId(row.row));
         break;
       case RowTable::kGpuSpan:
-        packets_.put_argument(ArgumentName::kCategory, trace_.gpu_spans.category[GpuSpanId(row.row)]);
-        packets_.put_argument(ArgumentName::kCorrelation, trace_.gpu_spans.correlation[GpuSpanId(row.row)]);
+        put_mark(GpuSpanId(row.row));
         break;
       case RowTable::kGpuEvent:
         put_gpu_event(GpuEventId(row.row));
         break;
     }
+  }
+
+  void put_span(SpanId id) {
+    packets_.put_argument(ArgumentName::kExternalId, trace_.spans.external_id[id]);
+    packets_.put_argument(ArgumentName::kStepNumber, trace_.spans.step_number[id]);
+    packets_.put_argument(ArgumentName::kCallStack, trace_.spans.call_stack[id]);
+  }
+
+  // The category is an argument where the slice's own does not say it (JAX's modules).
+  void put_mark(GpuSpanId id) {
+    const StringId category = trace_.gpu_spans.category[id];
+    const std::string_view text = trace_.text(category);
+    packets_.put_argument(ArgumentName::kExternalId, trace_.gpu_spans.external_id[id]);
+    packets_.put_argument(ArgumentName::kCorrelation, trace_.gpu_spans.correlation[id]);
+    if (category_of_mark(text) == SliceCategory::kGpuSpan && text != "gpu_user_annotation")
+      packets_.put_argument(ArgumentName::kCategory, category);
   }
 
   void put_op(OpId id) {
@@ -281,17 +300,26 @@ class PerfettoWriter {
     const StringId op = events.op[id].has_value() ? trace_.ops.name[events.op[id]] : events.op_name[id];
     packets_.put_argument(ArgumentName::kOperator, op);
     packets_.put_argument(ArgumentName::kCallStack, events.call_stack[id]);
-    if (events.grid_x[id] != 0) put_sizes(ArgumentName::kGrid, events.grid_x[id], events.grid_y[id], events.grid_z[id]);
-    if (events.block_x[id] != 0)
-      put_sizes(ArgumentName::kBlock, events.block_x[id], events.block_y[id], events.block_z[id]);
-    if (events.registers_count[id] != 0) packets_.put_argument(ArgumentName::kRegisters, events.registers_count[id]);
-    if (events.shared_bytes[id] != 0) packets_.put_argument(ArgumentName::kSharedBytes, events.shared_bytes[id]);
+    put_launch(id);
     if (events.occupancy_percent[id] >= 0)
       packets_.put_argument(ArgumentName::kOccupancy, events.occupancy_percent[id]);
     if (const CollectiveId collective = events.collective[id]; collective.has_value()) put_collective(collective);
     if (events.fault[id] == TimeFault::kBadDuration) packets_.put_argument(ArgumentName::kFault, "bad duration");
     if (events.fault[id] == TimeFault::kDuplicate) packets_.put_argument(ArgumentName::kFault, "duplicate");
     if (events.call[id].has_value()) packets_.put_flow_end(std::uint64_t{id.value} + 1);
+  }
+
+  // Of a launch that is known, no shared memory is a number like any other.
+  void put_launch(GpuEventId id) {
+    const GpuEvents& events = trace_.gpu_events;
+    if (events.grid_x[id] != 0) put_sizes(ArgumentName::kGrid, events.grid_x[id], events.grid_y[id], events.grid_z[id]);
+    if (events.block_x[id] != 0)
+      put_sizes(ArgumentName::kBlock, events.block_x[id], events.block_y[id], events.block_z[id]);
+    const bool is_known = events.grid_x[id] != 0 || events.block_x[id] != 0;
+    if (is_known || events.registers_count[id] != 0)
+      packets_.put_argument(ArgumentName::kRegisters, events.registers_count[id]);
+    if (is_known || events.shared_bytes[id] != 0)
+      packets_.put_argument(ArgumentName::kSharedBytes, events.shared_bytes[id]);
   }
 
   void put_sizes(ArgumentName name, std::int32_t x, std::int32_t y, std::int32_t z) {
@@ -306,6 +334,7 @@ class PerfettoWriter {
     packets_.put_argument(ArgumentName::kCollective, collectives.name[id]);
     packets_.put_argument(ArgumentName::kDtype, collectives.dtype[id]);
     packets_.put_argument(ArgumentName::kGroup, collectives.group_name[id]);
+    packets_.put_argument(ArgumentName::kGroupRanks, collectives.group_ranks[id]);
     packets_.put_argument(ArgumentName::kGroupSize, collectives.group_size[id]);
     packets_.put_argument(ArgumentName::kInCount, collectives.in_count[id]);
     packets_.put_argument(ArgumentName::kOutCount, collectives.out_count[id]);

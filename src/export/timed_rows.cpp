@@ -43,6 +43,10 @@ StringId TimedRow::name(const Trace& trace) const {
   return trace.gpu_events.name[GpuEventId(row)];
 }
 
+bool is_driver_call(std::string_view name) {
+  return name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
+}
+
 std::vector<TimedRow> rows_of_thread(const Trace& trace, ThreadId thread) {
   std::vector<TimedRow> out;
   out.reserve(trace.spans_of_thread[thread].size() + trace.frames_of_thread[thread].size() +

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "trace/trace.h"
@@ -36,6 +37,10 @@ struct StreamRows {
   Column<StreamId, std::vector<TimedRow>> spans;
 };
 [[nodiscard]] StreamRows rows_of_streams(const Trace& trace);
+
+// An event of CUDA's driver API; the runtime's begin with "cuda". Other runtimes are listed as libkineto does it, under
+// the runtime's category.
+[[nodiscard]] bool is_driver_call(std::string_view name);
 
 inline constexpr std::size_t kMostLanes = 64;
 

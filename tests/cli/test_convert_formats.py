@@ -6,6 +6,7 @@ Each is decoded here by a reader of a few lines and compared with the events of 
 import collections
 import csv
 import decimal
+import functools
 import gzip
 import io
 import json
@@ -32,12 +33,30 @@ def nanoseconds(text):
     return int(decimal.Decimal(text) * 1000)
 
 
+@functools.cache
+def trace_of(name):
+    return json.loads(gzip.decompress((DATA / path_of(name)).read_bytes()), parse_float=decimal.Decimal)
+
+
+@functools.cache
 def events_of(name):
     """The file's complete events, with exact times since 1970."""
-    trace = json.loads(gzip.decompress((DATA / path_of(name)).read_bytes()), parse_float=decimal.Decimal)
+    trace = trace_of(name)
     base = trace.get("baseTimeNanoseconds", 0)
     return [(e["cat"], e["name"], base + nanoseconds(e["ts"]), nanoseconds(e["dur"]))
             for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") in HOST | DEVICE]
+
+
+ARGUMENTS = {"External id", "Sequence number", "correlation", "graph id", "bytes", "registers per thread", "shared memory", "grid", "block"}
+COLLECTIVE = {"Collective name", "dtype", "Group size", "In msg nelems", "Out msg nelems", "Process Group Name", "Process Group Ranks"}
+
+
+def arguments_of(name):
+    """(category, key, value) of the file; those of collectives where a trace keeps them, at the kernels."""
+    return collections.Counter((event["cat"], key, str(value).replace(" ", "") if isinstance(value, list) else value)
+                               for event in trace_of(name)["traceEvents"] if event.get("ph") == "X" and event["cat"] in HOST | DEVICE
+                               for key, value in event.get("args", {}).items()
+                               if key in ARGUMENTS or key in COLLECTIVE and event["cat"] == "kernel")
 
 
 def varint(data, at):
@@ -82,7 +101,9 @@ class PerfettoFile:
     def __init__(self, data):
         self.slices, self.tracks, self.counters = [], {}, collections.Counter()
         self.flow_starts, self.flow_ends = collections.Counter(), collections.Counter()
+        self.arguments = collections.Counter()
         names, categories, open_slices, last = {}, {}, collections.defaultdict(list), {}
+        keys, texts = {}, {}
         for number, packet in fields(data):
             assert number == 1
             packet = message(packet)
@@ -93,9 +114,10 @@ class PerfettoFile:
                 for entry in message(interned)[1]:
                     entry = message(entry)
                     categories[entry[1][0]] = entry[2][0].decode("utf-8")
-                for entry in message(interned)[2]:
-                    entry = message(entry)
-                    names[entry[1][0]] = entry.get(2, [b""])[0].decode("utf-8")
+                for entries, known in ((2, names), (3, keys), (29, texts)):
+                    for entry in message(interned)[entries]:
+                        entry = message(entry)
+                        known[entry[1][0]] = entry.get(2, [b""])[0].decode("utf-8")
             for event in packet.get(11, ()):
                 event = message(event)
                 kind, track, time = event[9][-1], event[11][0], packet[8][0]
@@ -111,6 +133,10 @@ class PerfettoFile:
                     continue
                 self.flow_starts.update(event[47])
                 self.flow_ends.update(event[48])
+                for argument in event[4]:
+                    argument = message(argument)
+                    value = argument[4][0] if 4 in argument else texts[argument[17][0]] if 17 in argument else argument[6][0].decode("utf-8")
+                    self.arguments[categories[event[3][0]], keys[argument[1][0]], value] += 1
                 if kind == 1:
                     open_slices[track].append((categories[event[3][0]], names[event[10][0]], time))
         assert not any(open_slices.values())
@@ -134,7 +160,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(done.status, status, done.err)
         return pathlib.Path(path).read_bytes()
 
-    def test_perfetto_has_every_slice_of_the_recording(self):
+    def test_perfetto_has_every_slice_of_the_recording_and_its_arguments(self):
         for name in RECORDINGS:
             with self.subTest(name):
                 trace = PerfettoFile(self.written(path_of(name), "a.pftrace"))
@@ -143,6 +169,29 @@ class Formats(unittest.TestCase):
                 self.assertGreater(len(events), 1000)
                 self.assertEqual(list((events - slices).items())[:3], [])
                 self.assertEqual(list((slices - events).items())[:3], [])
+                arguments = arguments_of(name)
+                found = collections.Counter({one: count for one, count in trace.arguments.items()
+                                             if one[0] != "other" and one[1] in ARGUMENTS | COLLECTIVE})
+                self.assertGreater(len(arguments), 500)
+                self.assertEqual(list((arguments - found).items())[:3], [])
+                self.assertEqual(list((found - arguments).items())[:3], [])
+
+    def test_a_captures_launches_have_arrows(self):
+        """Its links are drawn for viewers and are no rows when the file is read again."""
+        source = "capture/made_v1_0.stepscope"
+        text = self.written(source, "a.json")
+        trace = json.loads(text)
+        ends = {(e["ph"], e["id"]): e for e in trace["traceEvents"] if e.get("cat") == "ac2g"}
+        kernels = {(e["pid"], e["tid"], e["ts"]) for e in trace["traceEvents"] if e.get("cat") == "kernel"}
+        calls = {(e["pid"], e["tid"], e["ts"]): e["args"]["correlation"] for e in trace["traceEvents"] if e.get("cat") in ("cuda_runtime", "cuda_driver")}
+        self.assertEqual(len(ends), 2 * len(kernels))
+        self.assertEqual({(e["pid"], e["tid"], e["ts"]) for (phase, _), e in ends.items() if phase == "f"}, kernels)
+        self.assertEqual(len({calls[e["pid"], e["tid"], e["ts"]] for (phase, _), e in ends.items() if phase == "s"}), len(kernels))
+        self.assertEqual(self.written(source, "flows.csv", "--table", "flows").count(b"\n"), 1)
+        self.assertEqual(self.written(os.path.join(self.folder.name, "a.json"), "flows.csv", "--table", "flows").count(b"\n"), 1)
+        self.assertEqual(self.written(os.path.join(self.folder.name, "a.json"), "again.json"), text)
+        categories = {s[0] for s in PerfettoFile(self.written(source, "a.pftrace")).slices}
+        self.assertLessEqual({"cuda_sync", "kernel", "cuda_runtime"}, categories)
 
     def test_perfettos_arrows_begin_and_end(self):
         for name in RECORDINGS:

@@ -48,7 +48,11 @@ def session_like(suffix=".pt.trace.json"):
 
 
 def convert(name, path):
-    subprocess.run([PROGRAM, "convert", str(DATA / f"{name}.pt.trace.json.gz"), "-o", str(path)], check=True)
+    convert_file(f"{name}.pt.trace.json.gz", path)
+
+
+def convert_file(source, path):
+    subprocess.run([PROGRAM, "convert", str(DATA / source), "-o", str(path)], check=True)
 
 
 def converted(name, ending):

@@ -12,6 +12,7 @@ TRACE_PROCESSOR = os.environ.get("TRACE_PROCESSOR")
 if not TRACE_PROCESSOR:
     files.skip("TRACE_PROCESSOR is not set; it names Perfetto's trace_processor_shell")
 
+CAPTURE = "capture/made_v1_0.stepscope"
 RECORDINGS = ("h200/ddp_rank0", "h200/solid4_stack", "h200/graph", "golden/enc")
 
 
@@ -39,6 +40,45 @@ class Perfetto(unittest.TestCase):
                 path = str(files.FOLDER / "proto.pftrace")
                 files.convert(name, path)
                 self.assertEqual(query(path, sql), query(files.original(name), sql))
+
+    def test_a_capture_has_the_same_in_both_formats(self):
+        """Slices, arrows from the right call to the right kernel, and what the program's own CSV tables say."""
+        tables = str(files.FOLDER / "tables") + "/"
+        files.convert_file(CAPTURE, tables)
+        slices = []
+        for table in ("ops", "spans", "frames", "calls", "gpu_events", "gpu_spans"):
+            with open(tables + table + ".csv", newline="", encoding="utf-8") as file:
+                slices += [(row["name"], str(int(row["end_ns"]) - int(row["start_ns"]))) for row in csv.DictReader(file)]
+        with open(tables + "gpu_events.csv", newline="", encoding="utf-8") as file:
+            linked = [row["name"] for row in csv.DictReader(file) if row["call"]]
+        self.assertGreater(len(linked), 1)
+        for ending, prefix in ((".json", "args."), (".pftrace", "debug.")):
+            with self.subTest(ending):
+                path = str(files.FOLDER / f"capture{ending}")
+                files.convert_file(CAPTURE, path)
+                seen = query(path, "select name, dur from slice where category not in ('other', 'overhead', 'cpu_instant_event')")
+                self.assertEqual(sorted(map(tuple, seen)), sorted(slices))
+                flows = query(path, "select k.name from flow join slice c on slice_out = c.id join slice k on slice_in = k.id "
+                                    f"where extract_arg(c.arg_set_id, '{prefix}correlation') = extract_arg(k.arg_set_id, '{prefix}correlation')")
+                self.assertEqual(sorted(row[0] for row in flows), sorted(linked))
+
+    def test_the_protobuf_has_the_arguments_of_the_json(self):
+        keys = ("External id", "Sequence number", "correlation", "graph id", "bytes", "registers per thread", "shared memory",
+                "Collective name", "dtype", "Group size", "Process Group Name", "Process Group Ranks")
+        sql = ("select category, key, count(*), count(distinct value) from (select distinct slice.id, category, "
+               "replace(replace(key, 'args.', ''), 'debug.', '') key, display_value value from slice join args using (arg_set_id)) "
+               f"where key in {keys} and category != 'other' group by 1, 2 order by 1, 2")
+        for name in RECORDINGS:
+            with self.subTest(name):
+                path = str(files.FOLDER / "arguments.pftrace")
+                files.convert(name, path)
+                self.assertEqual(query(path, sql), query(files.rewritten(name), sql))
+
+    def test_the_protobuf_is_read_without_an_error(self):
+        for name in RECORDINGS:
+            path = str(files.FOLDER / "stats.pftrace")
+            files.convert(name, path)
+            self.assertEqual(query(path, "select name, value from stats where severity in ('error', 'data_loss') and value > 0"), [], name)
 
     def test_a_session_has_what_was_put_there(self):
         path = files.session_like()

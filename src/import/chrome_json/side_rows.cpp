@@ -28,7 +28,9 @@ void RowWriter::write_memory(const Event& event, TimeNs time_ns) {
   fragment_.memory_events.push_back(row);
 }
 
+// Arrows that our writer drew from the links of a trace are none of its rows (export/chrome_side_events.cpp).
 void RowWriter::write_flow(const Event& event) {
+  if (event.fields[Field::kName].text() == "stepscope launch") return;
   const std::optional<TimeNs> time = time_of(event);
   if (!time) return;
   Flows::Row row;
