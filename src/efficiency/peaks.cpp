@@ -8,8 +8,9 @@
 // tensor cores know only TF32, and the matrix cores on AMD. 0: the device has no such unit, or its sheet does not say.
 //
 // How the rows were checked: peaks_test.cpp computes units * operations a clock * boost clock for every board whose
-// sheet or paper names all three, which is a second source. The others (H100 NVL, H200 NVL, GH200, GB200, B200, B300)
-// share a chip with a board that is, and stand in other projects' tables with the same figures.
+// sheet or paper names all three, which is a second source. The others (H100 NVL, H200 NVL, GH200, GB200, GB300, B200,
+// B300, H20) share a chip with a board that is, and were compared with two independent copies each on 2026-11-30:
+// docs/decisions/device-peaks.md. A figure with one source only is 0 here (FP64 of GB300, FP32 of MI355X).
 //
 // Names are those the drivers report (torch.cuda.get_device_name). A device that is not here has no peak. Left out on
 // purpose: boards whose peak depends on the cloud that sells them (A10G), laptop parts (their power limit decides), and
@@ -37,10 +38,14 @@ struct Sheet {
 
 constexpr std::string_view kB300 = "NVIDIA HGX B300 specifications, 2025";
 constexpr std::string_view kGb200 = "NVIDIA Blackwell data sheet (GB200 NVL72), 2025";
+constexpr std::string_view kGb300 = "NVIDIA GB300 NVL72 specifications, 2025";
 constexpr std::string_view kB200 = "NVIDIA HGX B200 specifications, 2025";
 constexpr std::string_view kH200 = "NVIDIA H200 data sheet, 2024";
 constexpr std::string_view kGh200 = "NVIDIA GH200 data sheet, 2024";
 constexpr std::string_view kH100 = "NVIDIA H100 data sheet, 2024";
+constexpr std::string_view kH20 = "NVIDIA H20 specifications, 2024";
+constexpr std::string_view kH800 = "NVIDIA H800 specifications, 2023";
+constexpr std::string_view kA800 = "NVIDIA A800 data sheet, 2022";
 constexpr std::string_view kH100Pcie = "NVIDIA H100 data sheet, 2023";
 constexpr std::string_view kA100 = "NVIDIA A100 data sheet, 2021";
 constexpr std::string_view kA30 = "NVIDIA A30 data sheet, 2021";
@@ -55,6 +60,7 @@ constexpr std::string_view kAda = "NVIDIA Ada architecture paper, 2022";
 constexpr std::string_view kGA102 = "NVIDIA GA102 architecture paper, 2020";
 constexpr std::string_view kV100 = "NVIDIA V100 data sheet, 2020";
 constexpr std::string_view kT4 = "NVIDIA T4 data sheet, 2019";
+constexpr std::string_view kMI355X = "AMD CDNA 4 architecture paper, 2025";
 constexpr std::string_view kMI325X = "AMD Instinct MI325X data sheet, 2024";
 constexpr std::string_view kMI300X = "AMD Instinct MI300X data sheet, 2023";
 constexpr std::string_view kMI250X = "AMD Instinct MI250X data sheet, 2021, one die";
@@ -65,6 +71,7 @@ constexpr std::string_view kMI100 = "AMD Instinct MI100 data sheet, 2020";
 constexpr std::array kSheets = {
     //                                             bf16    fp16    tf32   fp32   fp64    fp8    int8    GB/s
     Sheet{{"NVIDIA B300 SXM6 AC"},                 2250,   2250,   1125,    75,  1.25,  4500,      0,   8000, kB300},
+    Sheet{{"NVIDIA GB300"},                        2500,   2500,   1250,    80,     0,  5000,      0,   8000, kGb300},
     Sheet{{"NVIDIA GB200"},                        2500,   2500,   1250,    80,    40,  5000,   5000,   8000, kGb200},
     Sheet{{"NVIDIA B200"},                         2250,   2250,   1125,    75,    37,  4500,   4500,   7700, kB200},
     Sheet{{"NVIDIA H200"},                          989,    989,    494,    67,    67,  1979,   1979,   4800, kH200},
@@ -73,6 +80,10 @@ constexpr std::array kSheets = {
     Sheet{{"NVIDIA H100 80GB HBM3"},                989,    989,    494,    67,    67,  1979,   1979,   3350, kH100},
     Sheet{{"NVIDIA H100 NVL"},                    835.5,  835.5,  417.5,    60,    60, 1670.5, 1670.5,  3900, kH100},
     Sheet{{"NVIDIA H100 PCIe"},                     756,    756,    378,    51,    51,  1513,   1513,   2000, kH100Pcie},
+    // The same chip for markets under export rules: H800 and A800 keep these figures, H20 does not.
+    Sheet{{"NVIDIA H800"},                          989,    989,    494,     0,     0,  1979,   1979,   3350, kH800},
+    Sheet{{"NVIDIA H20"},                           148,    148,     74,    44,     0,   296,    296,   4000, kH20},
+    Sheet{{"NVIDIA A800-SXM4-80GB"},                312,    312,    156,     0,     0,     0,    624,   2039, kA800},
     Sheet{{"NVIDIA A100-SXM4-80GB",
            "A100-SXM4-80GB"},                       312,    312,    156,  19.5,  19.5,     0,    624,   2039, kA100},
     Sheet{{"NVIDIA A100-SXM4-40GB",
@@ -98,6 +109,8 @@ constexpr std::array kSheets = {
            "Tesla V100-PCIE-32GB"},                   0,    112,      0,    14,     7,     0,      0,    900, kV100},
     Sheet{{"Tesla V100S-PCIE-32GB"},                  0,    130,      0,  16.4,   8.2,     0,      0,   1134, kV100},
     Sheet{{"Tesla T4", "NVIDIA T4"},                  0,     65,      0,   8.1,     0,     0,    130,    300, kT4},
+    Sheet{{"AMD Instinct MI355X"},               2516.6, 2516.6,      0,     0,     0, 5033.2,      0,   8000, kMI355X},
+    Sheet{{"AMD Instinct MI350X"},               2306.9, 2306.9,      0,     0,     0, 4613.7,      0,   8000, kMI355X},
     Sheet{{"AMD Instinct MI325X"},               1307.4, 1307.4,  653.7, 163.4, 163.4, 2614.9, 2614.9,  6000, kMI325X},
     Sheet{{"AMD Instinct MI300X",
            "AMD Instinct MI300X OAM"},           1307.4, 1307.4,  653.7, 163.4, 163.4, 2614.9, 2614.9,  5300, kMI300X},
