@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/diff/sides.h"
+#include "cli/diff/timelines.h"
 #include "cli/file_lists.h"
 #include "cli/gathering.h"
 #include "cli/options.h"
@@ -46,7 +47,7 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("N")
       ->check(whole_number(0, 1'000'000'000));
   app.add_flag("--json", request.json, "a versioned document (docs/formats/diff.md)");
-  app.add_option("--html", request.html, "also write the page with both steps drawn")->type_name("FILE");
+  app.add_option("--html", request.html, "also write the page: both steps, both timelines")->type_name("FILE");
   add_jobs_option(app, request.jobs);
   add_trace_options(app, request.trace);
   add_style_options(app, request.style);
@@ -146,6 +147,11 @@ int compare_runs(const Request& request, const std::vector<std::string>& before,
   report.before_files = request.files;
   report.after_files = request.others;
   report.table_row_count = request.top.value_or(report.table_row_count);
+  if (!request.html.empty()) {
+    const RankDifference& drawn = report.difference.explaining();
+    report.before_page = read_timeline(drawn.before, before, request.trace);
+    if (!report.before_page.empty()) report.after_page = read_timeline(drawn.after, after, request.trace);
+  }
   return print(report, request, console);
 }
 

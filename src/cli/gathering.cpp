@@ -25,17 +25,8 @@ bool is_input(const std::string& output, const std::vector<std::string>& files) 
 }
 namespace {
 
-FactOptions fact_options(const GatherRequest& request) {
-  FactOptions options;
-  options.steps.span_name = request.trace.steps_name;
-  options.whole_file_window = request.trace.window == "all";
-  options.device_number = request.trace.device;
-  options.peak_flops_per_s = request.peak_flops_per_s;
-  return options;
-}
-
 void add_recording(const Trace& trace, const GatherRequest& request, Gathered& gathered) {
-  const Facts facts = compute_facts(trace, fact_options(request));
+  const Facts facts = compute_facts(trace, fact_options(request.trace, request.peak_flops_per_s));
   const RuleInput input{trace, facts};
   std::vector<Finding> findings = find_all(input);
   const std::string verdict = write_verdict(input, findings);
@@ -103,6 +94,21 @@ Gathered gather_summaries(const GatherRequest& request) {
   return gathered;
 }
 
+// Two recordings as A and B, in the order in which they were named; nothing where they cannot be compared.
+std::optional<DiffReport> compare_two(const RunSummary& run) {
+  if (run.ranks.size() != 2) return std::nullopt;
+  RunSummary before, after;
+  before.ranks = {run.ranks.front()};
+  after.ranks = {run.ranks.back()};
+  auto difference = compute_difference(before, after);
+  if (!difference) return std::nullopt;
+  DiffReport report;
+  report.before_files = {before.ranks.front().source};
+  report.after_files = {after.ranks.front().source};
+  report.difference = std::move(*difference);
+  return report;
+}
+
 }  // namespace
 
 Gathered gather(GatherRequest request) {
@@ -153,7 +159,11 @@ RankReports join(Gathered gathered) {
   std::optional<FleetAnswer> fleet = judge_fleet(gathered.run);
   // Of summaries there is nothing else to show.
   if (!gathered.is_summarized && !fleet->facts.is_one_run()) fleet.reset();
+  const bool is_page = std::any_of(gathered.reports.begin(), gathered.reports.end(),
+                                   [](const Report& report) { return !report.page_data.empty(); });
+  std::optional<DiffReport> difference = is_page && !fleet ? compare_two(gathered.run) : std::nullopt;
   RankReports ranks = join_reports(std::move(gathered.reports), std::move(gathered.unusable), std::move(fleet));
+  ranks.difference = std::move(difference);
   ranks.row_count = gathered.row_count;
   return ranks;
 }

@@ -21,15 +21,6 @@ struct Part {
   std::optional<Error> error;
 };
 
-FactOptions fact_options(const SummarizeRequest& request) {
-  FactOptions options;
-  options.steps.span_name = request.trace.steps_name;
-  options.whole_file_window = request.trace.window == "all";
-  options.device_number = request.trace.device;
-  options.peak_flops_per_s = request.peak_flops_per_s;
-  return options;
-}
-
 Result<std::string> read_rest(ByteSource& source) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
   std::string bytes;
@@ -44,7 +35,7 @@ Result<std::string> read_rest(ByteSource& source) {
 }
 
 RankSummary summarize(const Trace& trace, const SummarizeRequest& request) {
-  const Facts facts = compute_facts(trace, fact_options(request));
+  const Facts facts = compute_facts(trace, fact_options(request.trace, request.peak_flops_per_s));
   const RuleInput input{trace, facts};
   const std::vector<Finding> findings = find_all(input);
   return summarize_trace(trace, facts, findings, write_verdict(input, findings));
@@ -153,6 +144,15 @@ int exit_code_of(const RunSummary& run) {
     if (rank.lost_count > 0 || rank.headline_withheld) return kExitPartial;
   }
   return kExitComplete;
+}
+
+FactOptions fact_options(const TraceOptions& asked, std::optional<double> peak_flops_per_s) {
+  FactOptions options;
+  options.steps.span_name = asked.steps_name;
+  options.whole_file_window = asked.window == "all";
+  options.device_number = asked.device;
+  options.peak_flops_per_s = peak_flops_per_s;
+  return options;
 }
 
 void add_jobs_option(CLI::App& app, unsigned& jobs) {

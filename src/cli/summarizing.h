@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/facts.h"
 #include "cli/options.h"
 #include "fleet/rank_summary.h"
 
@@ -35,6 +36,9 @@ struct Summarized {
 
 // kExitUnusable without any rank; kExitPartial when a file could not be read, a rank lost something or has no headline.
 [[nodiscard]] int exit_code_of(const RunSummary& run);
+
+// How a trace is to be looked at, as it was typed.
+[[nodiscard]] FactOptions fact_options(const TraceOptions& asked, std::optional<double> peak_flops_per_s);
 
 void add_jobs_option(CLI::App& app, unsigned& jobs);
 

@@ -29,6 +29,7 @@ constexpr const char* kExamples =
     "  stepscope view trace.pt.trace.json.gz            writes trace.html\n"
     "  stepscope view trace.json.gz -o report.html --open\n"
     "  stepscope view rank*.json.gz -o run.html         one row a rank, on one clock\n"
+    "  stepscope view before.json.gz after.json.gz      both timelines, what differs\n"
     "  zcat trace.json.gz | stepscope view - -o - > page.html\n"
     "  stepscope view snapshot.pickle                   memory: _dump_snapshot's file\n\n"
     "The page is one file and loads nothing: mail it, or keep it with the results.\n\n"

@@ -17,6 +17,8 @@ struct DiffReport {
   RunDifference difference;
   std::vector<std::string> before_files, after_files;  // as typed
   std::size_t table_row_count = 10;
+  // Columns of the two recordings that explaining() names, for the HTML page (ReportOptions::page); empty: not drawn.
+  std::string before_page, after_page;
   [[nodiscard]] ReportStatus status() const {
     return difference.is_partial ? ReportStatus::kPartial : ReportStatus::kComplete;
   }

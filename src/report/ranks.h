@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fleet/fleet_findings.h"
+#include "report/diff_report.h"
 #include "report/report.h"
 
 namespace stepscope {
@@ -31,7 +32,9 @@ struct RankReports {
   std::string verdict;
   std::optional<FleetFacts> fleet;  // with is_one_run
   FleetReplay replay;               // likewise
-  std::size_t row_count = 0;        // --top N: rows of the table of ranks; 0: a screen's worth
+  // Of two recordings that are no ranks of one run: what the one that was named second has otherwise. For the page.
+  std::optional<DiffReport> difference;
+  std::size_t row_count = 0;  // --top N: rows of the table of ranks; 0: a screen's worth
 };
 
 // "rank 3" where the ranks of all files are known and differ, else the file's name, or its path where names repeat.

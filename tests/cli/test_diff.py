@@ -324,6 +324,11 @@ class Usage(unittest.TestCase):
             self.assertEqual(diff("solid", "memspike", "--html", page).status, COMPLETE)
             self.assertIn("stepscope-document", page.read_text())
             self.assertEqual(diff("solid", "memspike", "--html", "-").out, page.read_text())
+            self.assertIn('id="stepscope-recording-1"', page.read_text())
+            summary = pathlib.Path(folder) / "solid.sss"
+            self.assertEqual(run("summarize", recorded("solid"), "-o", summary).status, COMPLETE)
+            self.assertEqual(run("diff", summary, recorded("memspike"), "--html", page).status, COMPLETE)
+            self.assertNotIn('id="stepscope-recording-', page.read_text(), "a summary has no events to draw")
             copy = pathlib.Path(folder) / "copy.json.gz"
             copy.write_bytes((DATA / recorded("solid")).read_bytes())
             self.assertEqual(run("diff", recorded("memspike"), copy, "--html", copy).status, USAGE)

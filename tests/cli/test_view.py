@@ -127,6 +127,16 @@ class View(unittest.TestCase):
         self.assertIn('id="stepscope-recording-1"', page)
         self.assertNotIn('id="stepscope-recording-2"', page)
 
+    def test_two_recordings_are_compared_unless_they_are_ranks_of_one_run(self):
+        two = DATA / "h200/solid.pt.trace.json.gz"
+        for command in ("view", "report"):
+            out = "-o" if command == "view" else "--html"
+            self.assertEqual(self.run_in_folder(command, RECORDED, two, out, "two.html").returncode, COMPLETE)
+            self.assertIn('id="stepscope-difference"', (self.path / "two.html").read_text())
+        ranks = [DATA / f"h200/straggler_rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
+        self.assertEqual(self.run_in_folder("view", *ranks, "-o", "ranks.html").returncode, COMPLETE)
+        self.assertNotIn('id="stepscope-difference"', (self.path / "ranks.html").read_text())
+
     def test_leaves_nothing_where_nothing_can_be_read_or_written(self):
         self.assertEqual(self.run_in_folder("view", "missing.json").returncode, UNUSABLE)
         self.assertEqual(self.run_in_folder("view", GOOD, "-o", "no/such/folder.html").returncode, UNUSABLE)

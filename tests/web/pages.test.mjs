@@ -313,3 +313,92 @@ test("two runs compared: the answer, both steps on one scale, tables that sort",
   assert.deepEqual(wrong, []);
   await close();
 });
+
+// Of the page's two timelines: what stands where.
+function pairOf(page) {
+  return page.evaluate(() => {
+    const { first, second } = window.stepscope.pair;
+    const side = (t) => ({
+      selected: t.selection && [t.selection.kind, ...t.timesOf(t.selection)],
+      x: t.selection && t.view.x(t.timesOf(t.selection)[0]),
+      perPixel: t.view.perPixel,
+      steps: t.model.steps.map((s) => [s.number, t.view.x(s.start), t.view.x(s.end), s.end - s.start]),
+      gpu: t.model.gpu.count,
+    });
+    return [side(first), side(second)];
+  });
+}
+
+async function checkSides(page, document) {
+  await page.locator(".sides canvas").nth(1).waitFor();
+  const rank = document.explaining_rank ?? document.typical_rank;
+  await page.waitForFunction(() => window.stepscope?.pair.second.view.perPixel === window.stepscope?.pair.first.view.perPixel);
+  // Both begin at one place, and a step is as many times as long to the eye as it is.
+  const median = (side) => [...side.steps].sort((a, b) => a[3] - b[3])[(side.steps.length - 1) >> 1];
+  const [a, b] = (await pairOf(page)).map((side) => median(side));
+  assert.ok(Math.abs(a[1] - b[1]) < 0.01, "both steps begin at one place");
+  const drawn = (b[2] - b[1]) / (a[2] - a[1]);
+  assert.ok(Math.abs(drawn - rank.after.step_median_ns / rank.before.step_median_ns) < 0.02, `${drawn}`);
+  for (const [i, name] of ["A", "B"].entries()) {
+    const picker = page.getByLabel(`step of ${name}`);
+    assert.ok((await picker.locator("option:checked").innerText()).startsWith(`${[a, b][i][0]}:`));
+  }
+  // One moves the other.
+  await page.locator(".sides canvas").nth(1).focus();
+  await page.keyboard.press("w");
+  await page.keyboard.press("d");
+  await page.keyboard.up("d");
+  await page.waitForFunction(() => Math.abs(window.stepscope.pair.second.view.perPixel - window.stepscope.pair.first.view.perPixel) < 1e-6);
+  await page.getByRole("button", { name: "Whole step" }).click();
+  // Another step goes where the first was.
+  await page.getByLabel("step of B").selectOption({ index: 0 });
+  const other = (await pairOf(page))[1].steps[0];
+  assert.ok(Math.abs(other[1] - a[1]) < 2, `${other[1]} is ${a[1]}`);
+  // A row of the table, by the keyboard: both timelines show it, one above the other.
+  const row = rank.work.find((w) => w.before && w.after && w.match === "same" && w.before_call_count >= 1 && w.after_call_count >= 1);
+  const work = page.locator("section", { has: page.locator("#h-work") });
+  await work.getByRole("searchbox").fill(row.before.kernel.slice(0, 60));
+  const button = work.getByRole("button", { name: row.before.operator ?? row.before.kernel, exact: true }).first();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").filter({ hasText: "A 1 of" }).waitFor();
+  await page.waitForFunction(() => window.stepscope.pair.first.selection && window.stepscope.pair.second.selection);
+  const [shownA, shownB] = await pairOf(page);
+  assert.equal(shownA.selected[0], "gpu");
+  assert.ok(Math.abs(shownA.x - shownB.x) < 0.01, "the operator begins at one place");
+  assert.ok(shownA.x > 0 && shownA.x < 1200, "and is in sight");
+  assert.ok(await page.locator(".sides canvas").first().evaluate((canvas) => document.activeElement === canvas));
+  const before = shownA.selected[1];
+  if (await page.getByRole("button", { name: "Next occurrence" }).isEnabled()) {
+    await page.getByRole("button", { name: "Next occurrence" }).click();
+    await page.waitForFunction((start) => window.stepscope.pair.first.timesOf(window.stepscope.pair.first.selection)[0] > start, before);
+  }
+  await page.getByLabel("aligned there").uncheck();
+  await page.getByRole("button", { name: "back to the table" }).click();
+  assert.ok(await button.evaluate((element) => document.activeElement === element), "the way back");
+}
+
+test("both timelines of a difference move as one, and a row of it leads to them", async () => {
+  const sides = [data("h200/loader.pt.trace.json.gz"), data("h200/solid.pt.trace.json.gz")];
+  const path = join(folder, "sides.html");
+  run("diff", ...sides, "--html", path, "--top", "0");
+  const { page, wrong, close } = await openPage(path);
+  await checkSides(page, JSON.parse(run("diff", ...sides, "--json")));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("two recordings that are no ranks of one run are A and B as they were named", async () => {
+  const sides = [data("h200/solid.pt.trace.json.gz"), data("h200/loader.pt.trace.json.gz")];
+  const { page, wrong, close } = await openPage(makePage("two", ...sides));
+  const document = JSON.parse(run("diff", ...sides, "--json"));
+  await openTab(page, "Difference");
+  assert.equal(await page.locator(".verdict .sentence").innerText(), document.answer);
+  await page.locator(".sides canvas").nth(1).waitFor();
+  const files = await page.locator(".side h3 span").allInnerTexts();
+  assert.deepEqual(files, ["solid.pt.trace.json.gz", "loader.pt.trace.json.gz"]);
+  const counts = sides.map((file) => JSON.parse(run("report", file, "--json")).ledger.gpu_event_count);
+  assert.deepEqual((await pairOf(page)).map((side) => side.gpu), counts);
+  assert.deepEqual(wrong, []);
+  await close();
+});

@@ -6,10 +6,15 @@ import { readDocument } from "./data/report";
 import "./page.css";
 import { App } from "./views/app";
 
+async function readJson(id: string): Promise<unknown> {
+  const packed = elementText(id);
+  return packed === "" ? null : JSON.parse(new TextDecoder().decode(await inflate(base64Bytes(packed))));
+}
+
 async function open(root: HTMLElement): Promise<void> {
-  const packed = elementText("stepscope-document");
-  if (packed === "") throw new Error("This page holds no recording: it is the empty template.");
-  const page = readDocument(JSON.parse(new TextDecoder().decode(await inflate(base64Bytes(packed)))));
+  const document = await readJson("stepscope-document");
+  if (document === null) throw new Error("This page holds no recording: it is the empty template.");
+  const page = readDocument(document, await readJson("stepscope-difference"));
   root.textContent = "";
   render(<App page={page} recordings={new Recordings(page.memory ? 1 : page.reports.length)} />, root);
 }

@@ -50,39 +50,50 @@ std::string fill_template(const std::string& blocks) {
   return std::string(page.substr(0, at)) + blocks + std::string(page.substr(at + kMark.size()));
 }
 
-std::string write_page(const std::string& document, const std::vector<const Report*>& reports) {
+// A document as the page reads it.
+std::string document_block(const std::string& id, const std::string& document) {
   Json json = Json::parse(document, nullptr, false);
   drop_tables(json);
   shorten_texts(json);
-  std::string blocks = block("stepscope-document", pack_for_page(json.dump()));
+  return block(id, pack_for_page(json.dump()));
+}
+
+std::string recording_blocks(const std::vector<const Report*>& reports) {
+  std::string blocks;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     blocks += block(fmt::format("stepscope-recording-{}", i), reports[i]->page_data);
     const std::string& memory = reports[i]->memory_page_data;
     if (!memory.empty()) blocks += block(fmt::format("stepscope-memory-{}", i), memory);
   }
-  return fill_template(blocks);
+  return blocks;
 }
+
+constexpr const char* kDocument = "stepscope-document";
 
 }  // namespace
 
-std::string write_html(const Report& report) { return write_page(write_json(report), {&report}); }
+std::string write_html(const Report& report) {
+  return fill_template(document_block(kDocument, write_json(report)) + recording_blocks({&report}));
+}
 
 std::string write_html(const RankReports& ranks) {
   std::vector<const Report*> reports;
   for (const Report& report : ranks.reports) reports.push_back(&report);
-  return write_page(write_json(ranks), reports);
+  std::string blocks = document_block(kDocument, write_json(ranks));
+  if (ranks.difference) blocks += document_block("stepscope-difference", write_diff_json(*ranks.difference));
+  return fill_template(blocks + recording_blocks(reports));
 }
 
 std::string write_html(const MemoryReport& report, const std::string& data) {
-  Json document = Json::parse(write_memory_json(report), nullptr, false);
-  shorten_texts(document);
-  return fill_template(block("stepscope-document", pack_for_page(document.dump())) + block("stepscope-memory-0", data));
+  return fill_template(document_block(kDocument, write_memory_json(report)) + block("stepscope-memory-0", data));
 }
 
 std::string write_html(const DiffReport& report) {
-  Json document = Json::parse(write_diff_json(report), nullptr, false);
-  shorten_texts(document);
-  return fill_template(block("stepscope-document", pack_for_page(document.dump())));
+  std::string blocks = document_block(kDocument, write_diff_json(report));
+  if (!report.before_page.empty() && !report.after_page.empty()) {
+    blocks += block("stepscope-recording-0", report.before_page) + block("stepscope-recording-1", report.after_page);
+  }
+  return fill_template(blocks);
 }
 
 Status write_html_file(const std::string& path, const std::string& html) {

@@ -16,7 +16,7 @@ namespace stepscope {
 [[nodiscard]] std::string write_html(const RankReports& ranks);
 // Of a memory snapshot alone; `data` from build_memory_page_data.
 [[nodiscard]] std::string write_html(const MemoryReport& report, const std::string& data);
-// Two runs compared: the document alone.
+// Two runs compared: the document, and both recordings where it has their columns.
 [[nodiscard]] std::string write_html(const DiffReport& report);
 // To a file of that name, whole or not at all.
 [[nodiscard]] Status write_html_file(const std::string& path, const std::string& html);

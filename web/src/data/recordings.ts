@@ -17,6 +17,9 @@ export class Recordings {
     return model;
   }
 
+  has(index: number): boolean {
+    return document.getElementById(`stepscope-recording-${index}`) !== null;
+  }
   hasMemory(index: number): boolean {
     return document.getElementById(`stepscope-memory-${index}`) !== null;
   }

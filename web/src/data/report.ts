@@ -1,6 +1,6 @@
 // The document of `stepscope report --json` (docs/formats/report.md), as far as the page reads it.
 
-import { type DifferenceDocument, isDifference } from "./difference";
+import { type DifferenceDocument, explaining, isDifference } from "./difference";
 import type { Fleet } from "./fleet";
 
 export interface Range {
@@ -162,14 +162,25 @@ export interface MemoryDocument {
 }
 
 export interface PageDocument {
-  difference: DifferenceDocument | null; // two runs compared: no recording
+  difference: DifferenceDocument | null; // two runs compared; alone, or beside the reports of two recordings
   memory: MemoryDocument | null; // a snapshot's page: no report, and the memory is recording 0's
   joint: RanksDocument | null; // several recordings
   reports: Report[]; // those with columns, in the order of the page's recordings
   unusable: Report[];
 }
 
-export function readDocument(json: unknown): PageDocument {
+// Recordings of A and B, by number: the only two of a page of differences, or those two of the page's reports; null where
+// they are not in the page.
+export function sidesOf(page: PageDocument, has: (recording: number) => boolean): [number, number] | null {
+  if (!page.difference) return null;
+  if (!page.joint) return has(0) && has(1) ? [0, 1] : null;
+  const { before, after } = explaining(page.difference);
+  const paths = page.reports.map((report) => report.source.path);
+  const sides: [number, number] = [paths.indexOf(before.sources[0]), paths.lastIndexOf(after.sources[0])];
+  return sides.every((side) => side >= 0) ? sides : null;
+}
+
+export function readDocument(json: unknown, difference: unknown = null): PageDocument {
   const nothing: PageDocument = { difference: null, memory: null, joint: null, reports: [], unusable: [] };
   if ("shown_device" in (json as object)) return { ...nothing, memory: json as MemoryDocument };
   if (isDifference(json as object)) return { ...nothing, difference: json as DifferenceDocument };
@@ -178,6 +189,7 @@ export function readDocument(json: unknown): PageDocument {
   const usable = (report: Report) => report.error === undefined;
   return {
     ...nothing,
+    difference: difference as DifferenceDocument | null,
     joint: document,
     reports: document.ranks.filter(usable),
     unusable: document.ranks.filter((report) => !usable(report)),

@@ -2,7 +2,7 @@
 import type { Theme } from "../colours";
 import type { Model } from "../data/model";
 import { duration } from "../format";
-import { LaneDrawer } from "./draw";
+import { fitText, LaneDrawer } from "./draw";
 import { rowAt } from "./lanes";
 import { ticks, View } from "./scale";
 import { kRow, type Lane, type LaneKind, type Layout, type TrackOptions, TrackSource } from "./tracks";
@@ -24,6 +24,18 @@ export interface TimelineEvents {
   select(selection: Selection | null): void;
   range(range: TimeRange | null): void;
   hover(hover: Hover | null): void;
+  moved?(): void; // another piece of time is in sight
+}
+// A stretch that a timeline is looked at against: times count from its start, and what lies outside is faint. `other`
+// is where the stretch of the timeline beside it ends.
+export interface Mark {
+  start: number;
+  end: number;
+  zero: number; // where the ruler begins to count
+  ruler: string;
+  ends: string;
+  other: number | null;
+  otherEnds: string;
 }
 
 export const kLabels = 168; // pixels of the column of labels
@@ -39,6 +51,9 @@ export class TimelineController {
   private height = 0;
   private dirty = false;
   private collapsed = new Set<string>();
+  private hidden = new Set<string>();
+  private mark: Mark | null = null;
+  private seen = [0, 0]; // start and end of what was drawn last
   private frames = true;
   private arrows = false;
   selection: Selection | null = null;
@@ -53,13 +68,14 @@ export class TimelineController {
     readonly canvas: HTMLCanvasElement,
     theme: Theme,
     private readonly events: TimelineEvents,
+    private readonly small = false, // one of two: only what both have room for
   ) {
     const context = canvas.getContext("2d");
     if (!context) throw new Error("This browser draws no canvas.");
     this.context = context;
     this.source = new TrackSource(model);
     this.drawer = new LaneDrawer(model, context, theme);
-    this.frames = this.source.hasFrames && this.framesFit();
+    this.frames = this.source.hasFrames && !small && this.framesFit();
     this.view = new View(model.start, model.end, 1, model.start, model.end);
     const window = model.directory.window;
     if (model.steps.length > 0) this.view.show(window[0], window[1], 0.02);
@@ -74,7 +90,9 @@ export class TimelineController {
     const threads = this.model.threads.filter((t) => t.end > t.begin);
     const most = Math.max(0, ...threads.map((t) => t.end - t.begin));
     for (const thread of threads) {
-      if (!thread.isMain && thread.end - thread.begin < most / 20) this.collapsed.add(`thread${thread.row}`);
+      const isMinor = !thread.isMain && thread.end - thread.begin < most / 20;
+      if (isMinor && this.small) this.hidden.add(`thread${thread.row}`);
+      if (isMinor || this.small) this.collapsed.add(`thread${thread.row}`);
     }
   }
 
@@ -85,7 +103,7 @@ export class TimelineController {
   }
 
   private options(): TrackOptions {
-    return { frames: this.frames, collapsed: this.collapsed };
+    return { frames: this.frames, collapsed: this.collapsed, hidden: this.hidden };
   }
   private relayout(): void {
     this.layout = this.source.layout(this.options());
@@ -122,7 +140,31 @@ export class TimelineController {
     this.redraw();
   }
   showAll(): void {
-    this.view.set(this.model.start, this.model.end);
+    this.view.set(this.view.low, this.view.high);
+    this.redraw();
+  }
+  // What moves together with another timeline can go as far as both reach.
+  setBounds(low: number, high: number): void {
+    [this.view.low, this.view.high] = [low, high];
+  }
+  // Exactly there: no limit may part two timelines that move together, and nobody is told of it.
+  follow(start: number, end: number): void {
+    [this.view.start, this.view.end] = [start, end];
+    this.seen = [start, end];
+    this.redraw();
+  }
+  setMark(mark: Mark | null): void {
+    this.mark = mark;
+    this.redraw();
+  }
+  // Brings the row of an event into sight, and opens its thread; time stays.
+  revealRow(selection: Selection): void {
+    if (selection.kind === "host") {
+      const id = `thread${this.model.host.thread[selection.row]}`;
+      const [wasHidden, wasCollapsed] = [this.hidden.delete(id), this.collapsed.delete(id)];
+      if (wasHidden || wasCollapsed) this.relayout();
+    }
+    this.revealY(this.yOf(selection));
     this.redraw();
   }
   toggle(id: string): void {
@@ -243,10 +285,46 @@ export class TimelineController {
     this.drawArrows();
     this.drawSelection();
     context.restore();
+    this.drawMark();
     this.drawBand(this.range, "rgba(11,98,196,0.14)", colours.accent);
     context.restore();
     this.drawLabels();
     this.drawScrollbar();
+    if (this.seen[0] !== view.start || this.seen[1] !== view.end) {
+      this.seen = [view.start, view.end];
+      this.events.moved?.();
+    }
+  }
+
+  private drawMark(): void {
+    const { mark, context, view } = this;
+    if (!mark) return;
+    const colours = this.drawer.paint;
+    const [from, to] = [view.x(mark.start), view.x(mark.end)];
+    context.fillStyle = colours.background;
+    context.globalAlpha = 0.6;
+    if (from > 0) context.fillRect(0, kRuler, from, this.height);
+    if (to < view.width) context.fillRect(Math.max(to, 0), kRuler, view.width, this.height);
+    context.globalAlpha = 1;
+    this.drawEnd(view.x(mark.start), "", colours.accent, 0);
+    this.drawEnd(to, mark.ends, colours.accent, 1);
+    if (mark.other !== null) this.drawEnd(view.x(mark.other), mark.otherEnds, colours.faint, 2);
+  }
+  private drawEnd(x: number, text: string, colour: string, line: number): void {
+    const { context, view } = this;
+    if (x < -1 || x > view.width + 1) return;
+    context.fillStyle = colour;
+    context.fillRect(Math.round(x) - 1, kRuler, 2, this.height);
+    if (text === "") return;
+    context.font = "bold 11px system-ui, 'DejaVu Sans', sans-serif";
+    context.textBaseline = "middle";
+    const width = context.measureText(text).width + 8;
+    const left = x + width > view.width ? x - width - 1 : x + 1;
+    const y = this.height - 18 * line - 4;
+    context.fillStyle = this.drawer.paint.panel;
+    context.fillRect(left, y - 9, width, 17);
+    context.fillStyle = colour;
+    context.fillText(text, left + 4, y);
   }
 
   // How much lies below: tracks out of sight are otherwise not known of.
@@ -268,8 +346,9 @@ export class TimelineController {
     context.textBaseline = "middle";
     context.fillStyle = colours.panel;
     context.fillRect(0, 0, view.width, kRuler);
-    for (const tick of ticks(view.start, view.end, view.perPixel * 110)) {
-      const x = Math.round(view.x(tick.at)) + 0.5;
+    const zero = this.mark?.zero ?? 0;
+    for (const tick of ticks(view.start - zero, view.end - zero, view.perPixel * 110)) {
+      const x = Math.round(view.x(tick.at + zero)) + 0.5;
       context.strokeStyle = colours.line;
       context.beginPath();
       context.moveTo(x, 0);
@@ -392,18 +471,18 @@ export class TimelineController {
       context.fillStyle = colours.text;
       const sticky = Math.max(y, Math.min(kRuler, y + track.height - 18)) + 2;
       const caret = track.canCollapse ? (track.collapsed ? "▸ " : "▾ ") : "";
-      context.fillText(caret + track.label, 8, sticky, kLabels - 14);
+      context.fillText(fitText(context, caret + track.label, kLabels - 14), 8, sticky);
       if (track.detail && track.height > 30) {
         context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
         context.fillStyle = colours.faint;
-        context.fillText(track.detail, 8, sticky + 16, kLabels - 14);
+        context.fillText(fitText(context, track.detail, kLabels - 14), 8, sticky + 16);
       }
     }
     context.restore();
     context.fillStyle = colours.faint;
     context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
     context.textBaseline = "middle";
-    context.fillText("time since the first event", 8, kRuler / 2, kLabels - 12);
+    context.fillText(this.mark?.ruler ?? "time since the first event", 8, kRuler / 2, kLabels - 12);
   }
 
   // What lies at a place of the canvas.

@@ -210,6 +210,12 @@ export class LaneDrawer {
   }
 }
 
+// Shortened until it fits: a canvas would squeeze its letters instead.
+export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const whole = context.measureText(text).width;
+  return whole <= width ? text : shorten(text, Math.max(1, Math.floor((text.length * width) / whole)));
+}
+
 // The first row behind `i` that does not lie in its pixel: one that begins in it may still be wide.
 export function endOfPixel(order: Uint32Array, start: Float64Array, end: Float64Array, to: number, i: number): number {
   const next = gallop(order, start, to, i + 1);

@@ -5,8 +5,8 @@ export class View {
     public start: number,
     public end: number,
     public width: number,
-    readonly low: number, // what there is to see
-    readonly high: number,
+    public low: number, // what there is to see
+    public high: number,
   ) {}
 
   get perPixel(): number {

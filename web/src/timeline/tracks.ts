@@ -27,6 +27,7 @@ export interface Track {
 export interface TrackOptions {
   frames: boolean;
   collapsed: ReadonlySet<string>;
+  hidden?: ReadonlySet<string>; // threads that have no track at all
 }
 export interface Layout {
   tracks: Track[];
@@ -117,7 +118,7 @@ export class TrackSource {
       const lane = makeLane("step", range(0, model.steps.length), this.stepStart, this.stepEnd, kRow + 1);
       add("steps", "steps", "on the GPU's clock", [lane], false);
     }
-    const threads = model.threads.filter((t) => t.end > t.begin);
+    const threads = model.threads.filter((t) => t.end > t.begin && !options.hidden?.has(`thread${t.row}`));
     threads.sort((a, b) => Number(b.isMain) - Number(a.isMain) || b.end - b.begin - (a.end - a.begin));
     for (const thread of threads) {
       const { lanes } = this.lanesOf(thread.row, options.frames);

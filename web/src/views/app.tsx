@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Theme } from "../colours";
 import type { Recordings } from "../data/recordings";
-import { fileName, type PageDocument, type Range, type Report, reportLabel } from "../data/report";
+import { fileName, type PageDocument, type Range, type Report, reportLabel, sidesOf } from "../data/report";
 import { DifferenceView } from "./difference";
 import { FlameView } from "./flame";
 import { MemoryView } from "./memory";
@@ -22,12 +22,13 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
   const [theme, setTheme] = useState<Theme>(startTheme);
   const [chosen, setChosen] = useState(0);
   const [view, setView] = useState<ViewName>(
-    page.difference ? "difference" : page.memory ? "memory" : isOfSummaries(page) ? "ranks" : "overview",
+    isOnlyDifference(page) ? "difference" : page.memory ? "memory" : isOfSummaries(page) ? "ranks" : "overview",
   );
   const [focus, setFocus] = useState<Focus | null>(null);
   const report = page.reports[chosen];
   const hasMemory = page.reports.some((_, i) => recordings.hasMemory(i));
-  const views: ViewName[] = page.difference
+  const sides = sidesOf(page, (index) => recordings.has(index));
+  const views: ViewName[] = isOnlyDifference(page)
     ? ["difference"]
     : page.memory
       ? ["memory"]
@@ -35,6 +36,7 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
         ? ["ranks"]
         : [
             "overview",
+            ...(page.difference ? (["difference"] as const) : []),
             ...(page.joint && page.reports.length > 1 ? (["ranks"] as const) : []),
             ...kViews.slice(1),
             ...(hasMemory ? (["memory"] as const) : []),
@@ -77,7 +79,7 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
             </button>
           ))}
         </div>
-        {page.reports.length > 1 && view !== "ranks" && (
+        {page.reports.length > 1 && view !== "ranks" && view !== "difference" && (
           <label class="rank">
             recording{" "}
             <select value={chosen} onChange={(e) => setChosen(Number(e.currentTarget.value))}>
@@ -97,7 +99,9 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
         </button>
       </header>
       <main id="view" aria-labelledby={`tab-${view.replace(" ", "-")}`} class={`view-${view.replace(" ", "-")}`}>
-        {view === "difference" && page.difference && <DifferenceView page={page.difference} theme={theme} />}
+        {view === "difference" && page.difference && (
+          <DifferenceView page={page.difference} theme={theme} recordings={recordings} sides={sides} />
+        )}
         {view === "overview" && (
           <Overview
             page={page}
@@ -135,6 +139,11 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
   );
 }
 
+// No report stands beside it.
+function isOnlyDifference(page: PageDocument): boolean {
+  return page.difference !== null && page.joint === null;
+}
+
 // Only summaries of ranks were read: there is no recording to show.
 function isOfSummaries(page: PageDocument): boolean {
   return page.reports.length === 0 && page.joint?.fleet !== undefined;
@@ -143,9 +152,10 @@ function isOfSummaries(page: PageDocument): boolean {
 function pageTitle(page: PageDocument): string {
   if (isOfSummaries(page)) return `${page.joint?.fleet?.rank_count} ranks`;
   if (page.memory) return fileName(page.memory.source.path);
-  if (page.difference) {
+  if (page.difference && isOnlyDifference(page)) {
+    const { difference } = page;
     const side = (files: string[]) => (files.length === 1 ? fileName(files[0]) : `${files.length} files`);
-    return `${side(page.difference.before_files)} → ${side(page.difference.after_files)}`;
+    return `${side(difference.before_files)} → ${side(difference.after_files)}`;
   }
   const reports: Report[] = page.reports.length > 0 ? page.reports : page.unusable;
   const first = reports[0] ? fileName(reports[0].source.path) : "nothing";

@@ -1,4 +1,5 @@
-// Two runs: the answer, both mean steps drawn on one scale, and tables of what changed.
+// Two runs: the answer, both mean steps drawn on one scale, both timelines, and tables of what changed.
+import { useState } from "preact/hooks";
 import { causeColour, kindColour, type Theme } from "../colours";
 import {
   type DifferenceDocument,
@@ -16,19 +17,38 @@ import {
   type SideName,
   type WorkRow,
 } from "../data/difference";
+import { canFind, type Wanted } from "../data/occurrences";
+import type { Recordings } from "../data/recordings";
 import { fileName } from "../data/report";
 import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
-import { DataTable, type TableColumn } from "./tables";
+import { SideBySide, type Sought } from "./side_by_side";
+import { DataTable, type RowOpener, type TableColumn } from "./tables";
 
 export function signed(ns: number): string {
   if (ns === 0) return "0";
   return `${ns > 0 ? "+" : "−"}${duration(Math.abs(ns))}`;
 }
 
-export function DifferenceView({ page, theme }: { page: DifferenceDocument; theme: Theme }) {
+interface Props {
+  page: DifferenceDocument;
+  theme: Theme;
+  recordings: Recordings;
+  sides: [number, number] | null; // recordings of A and B, where the page has them
+}
+
+export function DifferenceView({ page, theme, recordings, sides }: Props) {
+  const [sought, setSought] = useState<Sought | null>(null);
   const typical = page.typical_rank;
   const rank = explaining(page);
   const of = page.ranks.length > 1 && rank.rank !== null ? ` of rank ${rank.rank}, whose own work changed most` : "";
+  const opens = <Row,>(wanted: (row: Row) => Wanted): RowOpener<Row> | undefined =>
+    sides === null
+      ? undefined
+      : {
+          title: "Show it on both timelines",
+          can: (row) => canFind(wanted(row)),
+          open: (row, from) => setSought({ wanted: wanted(row), from }),
+        };
   return (
     <>
       <section class={`verdict ${page.doubts.length > 0 ? "withheld" : ""}`} aria-label="Answer">
@@ -58,12 +78,33 @@ export function DifferenceView({ page, theme }: { page: DifferenceDocument; them
           <Bars rank={rank} theme={theme} />
         </section>
       )}
+      <section aria-labelledby="h-sides">
+        <h2 id="h-sides">Both timelines{of}</h2>
+        {sides === null ? (
+          <p class="faint">
+            Drawn where both sides are given as recordings: a summary holds no events, a pipe is read once.
+          </p>
+        ) : (
+          <SideBySide
+            recordings={recordings}
+            indices={sides}
+            files={[fileName(rank.before.sources[0] ?? ""), fileName(rank.after.sources[0] ?? "")]}
+            theme={theme}
+            sought={sought}
+          />
+        )}
+      </section>
       <section aria-labelledby="h-parts">
         <h2 id="h-parts">
           What explains it: {duration(rank.mean_step.before_ns)} → {duration(rank.mean_step.after_ns)},{" "}
           {signed(rank.mean_step.difference_ns)}
         </h2>
-        <DataTable table={{ columns: partColumns, rows: partRows(rank) }} startKey="size" unfiltered />
+        <DataTable
+          table={{ columns: partColumns, rows: partRows(rank) }}
+          startKey="size"
+          unfiltered
+          opens={opens<PartRow>((row) => ({ kind: "part", row }))}
+        />
       </section>
       {page.ranks.length > 1 && (
         <section aria-labelledby="h-ranks">
@@ -73,11 +114,19 @@ export function DifferenceView({ page, theme }: { page: DifferenceDocument; them
       )}
       <section aria-labelledby="h-work">
         <h2 id="h-work">GPU work</h2>
-        <DataTable table={{ columns: workColumns, rows: rank.work }} startKey="size" />
+        <DataTable
+          table={{ columns: workColumns, rows: rank.work }}
+          startKey="size"
+          opens={opens<WorkRow>((row) => ({ kind: "work", row }))}
+        />
       </section>
       <section aria-labelledby="h-host">
         <h2 id="h-host">Host time of operators and calls, with the profiler's cost</h2>
-        <DataTable table={{ columns: operatorColumns, rows: rank.operators }} startKey="size" />
+        <DataTable
+          table={{ columns: operatorColumns, rows: rank.operators }}
+          startKey="size"
+          opens={opens<OperatorChange>((row) => ({ kind: "operator", row }))}
+        />
       </section>
     </>
   );

@@ -215,15 +215,24 @@ function SortedTable({ model, name }: { model: Model; name: TableName }) {
   return <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />;
 }
 
+// What the first cell of a row leads to, where it does.
+export interface RowOpener<Row> {
+  title: string;
+  can(row: Row): boolean;
+  open(row: Row, from: HTMLElement): void;
+}
+
 // Any table: sorted by the column that is chosen, filtered by the texts of its rows, copied as CSV.
 export function DataTable<Row>({
   table,
   startKey,
   unfiltered = false,
+  opens,
 }: {
   table: TableKind<Row>;
   startKey?: string;
   unfiltered?: boolean; // short ones need no filter
+  opens?: RowOpener<Row> | undefined;
 }) {
   const [sort, setSort] = useState({ key: startKey ?? table.columns[0].key, descending: true });
   const [filter, setFilter] = useState("");
@@ -291,9 +300,20 @@ export function DataTable<Row>({
           <tbody>
             {shown.map((row) => (
               <tr>
-                {table.columns.map((c) => (
+                {table.columns.map((c, i) => (
                   <td class={c.show ? "n" : "name"} title={c.show ? "" : String(c.value(row))}>
-                    {c.show ? c.show(row) : c.value(row)}
+                    {i === 0 && opens?.can(row) ? (
+                      <button
+                        type="button"
+                        class="link"
+                        title={opens.title}
+                        onClick={(e) => opens.open(row, e.currentTarget)}
+                      >
+                        {c.show ? c.show(row) : c.value(row)}
+                      </button>
+                    ) : (
+                      (c.show?.(row) ?? <div class="clamp">{c.value(row)}</div>)
+                    )}
                     {c.total !== undefined && c.total > 0 && <Share ratio={Number(c.value(row)) / c.total} />}
                   </td>
                 ))}
