@@ -11,6 +11,7 @@ program=${STEPSCOPE_PROGRAM:-build/release/stepscope}
 python=${PYTHON:-python3}
 steps=${STEPS:-30}
 pairs=${PAIRS:-5}
+jobs=${JOBS:-4} # recordings at a time: none of their numbers is a time
 mkdir -p "$out/settings" "$out/runs"
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 "$python" -c 'import torch; print("torch", torch.__version__)' || exit 1
@@ -18,11 +19,16 @@ loops=tests/gpu/memory/loops.py
 status=0
 
 record() { # record NAME CASE CONF: one loop under one setting, in a process of its own
-  PYTORCH_CUDA_ALLOC_CONF=$3 "$python" -W ignore $loops "$2" "$out/settings/$1" --steps "$steps" \
-    > "$out/settings/$1.log" 2>&1 || { echo "failed: $1"; tail -3 "$out/settings/$1.log"; status=1; }
+  while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n || status=1; done
+  record_now "$@" &
 }
 
-for case in streams graphs retries collected train; do
+record_now() {
+  PYTORCH_CUDA_ALLOC_CONF=$3 "$python" -W ignore $loops "$2" "$out/settings/$1" --steps "$steps" \
+    > "$out/settings/$1.log" 2>&1 || { echo "failed: $1"; tail -3 "$out/settings/$1.log"; return 1; }
+}
+
+for case in ${CASES:-streams graphs retries collected train}; do
   record $case-default $case ""
   record $case-expandable $case expandable_segments:True
   record $case-split $case max_split_size_mb:64
@@ -32,13 +38,21 @@ for case in streams graphs retries collected train; do
   # Without a caching allocator there is no history; its numbers are the truth for --what-if no_caching.
   [ $case = graphs ] || PYTORCH_NO_CUDA_MEMORY_CACHING=1 record $case-uncached $case ""
 done
+for each in $(jobs -p); do wait "$each" || status=1; done
 "$python" tests/gpu/memory/compare.py "$program" "$out/settings" > "$out/settings.txt" || status=1
 cat "$out/settings.txt"
 
+# What it costs: PyTorch's own history, a capture, a capture with memory, each beside a plain run.
 for pair in $(seq "$pairs"); do
-  "$python" -W ignore $loops train "$out/runs/plain-$pair" --steps "$steps" --no-snapshot > "$out/runs/plain-$pair.log" 2>&1 || status=1
-  "$program" run --memory --no-report --out "$out/runs/recorded-$pair.captures" -- \
-    "$python" -W ignore $loops train "$out/runs/recorded-$pair" --steps "$steps" --no-snapshot > "$out/runs/recorded-$pair.log" 2>&1 || status=1
+  measured() { # measured WAY [OPTION...] [-- RUNNER...]
+    local way=$1
+    shift
+    "$@" "$python" -W ignore $loops train "$out/runs/$way-$pair" --steps $((2 * steps)) --no-snapshot $option > "$out/runs/$way-$pair.log" 2>&1 || status=1
+  }
+  option='' measured plain
+  option=--history measured history
+  option='' measured captured "$program" run --no-report --out "$out/runs/captured-$pair.captures" --
+  option='' measured recorded "$program" run --memory --no-report --out "$out/runs/recorded-$pair.captures" --
 done
 # An out-of-memory error that the program survives: its snapshot shows the failure.
 "$program" run --memory --no-report --out "$out/runs/oom.captures" -- \

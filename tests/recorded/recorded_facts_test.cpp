@@ -122,9 +122,11 @@ TEST(RecordedFactsOnce, TheWaitingRankIsExposed) {
 
 // Sets of zero bytes leave no record; a loss would withhold the headline.
 TEST(RecordedFactsOnce, NoPlantedRecordingIsIncomplete) {
-  for (const char* name : {"checkpoint", "checkpoint_stack", "cold_start", "compile", "compile_steady", "decode",
-                           "evaluate", "fp32_shapes", "gc", "launch_blocking", "loader_workers", "odd_sizes", "offload",
-                           "python_batch", "scaler", "small_pageable", "thrash"}) {
+  for (const char* name :
+       {"checkpoint", "checkpoint_stack", "cold_start", "compile",         "compile_steady", "decode",
+        "evaluate",   "fp32_shapes",      "gc",         "launch_blocking", "loader_workers", "odd_sizes",
+        "offload",    "python_batch",     "scaler",     "small_pageable",  "thrash",         "odd_vocabulary",
+        "odd_width",  "sync_layers",      "sync_mask",  "sync_early"}) {
     const Ledger ledger = compute_facts(recorded_trace(std::string("planted/").append(name)), {}).ledger;
     EXPECT_FALSE(ledger.headline_withheld.has_value()) << name << ": " << *ledger.headline_withheld;
     EXPECT_EQ(ledger.launch_without_gpu_event_count, 0) << name;

@@ -56,6 +56,10 @@ const Expected kRecordings[] = {
     {"planted/cold_start", {}, {"warm-up-in-window"}, {"outlier-step", "allocator-thrash", "compute-bound"}},
     {"planted/decode", {"host-overhead"}, {"profiler-distortion"}},
     {"planted/odd_sizes", {"odd-matmul-sizes"}, {"compute-bound"}},
+    {"planted/odd_vocabulary", {"odd-matmul-sizes"}, {"compute-bound"}},
+    {"planted/odd_width", {"odd-matmul-sizes"}, {"compute-bound"}},
+    {"planted/sync_layers", {"hidden-sync"}, {}},
+    {"planted/sync_mask", {"hidden-sync"}, {}},
     {"planted/fp32_shapes", {"no-tensor-cores"}, {}},
     {"planted/loader_workers", {"data-loader-stall"}, {}},
     {"planted/scaler", {"unfused-optimizer"}, {}, {"hidden-sync"}},
@@ -133,6 +137,9 @@ TEST(RecordedSavings, lie_near_what_was_measured) {
                              Saved{"h200/tiny", "host-overhead", 13, 23},                   // 13 to 23
                              Saved{"h200/optimizer", "unfused-optimizer", 2.5, 4.1},        // 2.5 foreach, 4.1 fused
                              Saved{"planted/odd_sizes", "odd-matmul-sizes", 17, 23.5},      // 23.1
+                             Saved{"planted/odd_vocabulary", "odd-matmul-sizes", 30, 36},   // 33.9
+                             Saved{"planted/odd_width", "odd-matmul-sizes", 14, 23},        // 20.4
+                             Saved{"planted/sync_layers", "hidden-sync", 0.5, 1.1},         // 0.7
                              Saved{"h200/fp32", "no-tensor-cores", 90, 110},                // 106
                              Saved{"h200/resnet_pageable", "blocking-copy", 15, 18},        // 16.8
                              Saved{"h200/straggler_rank0", "straggler", 18, 28},            // 25

@@ -83,11 +83,24 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRecording, testing::ValuesIn(kAll));
 // The step without the profiler, where the GPU is the limit: within 3%.
 TEST(RecordedWhatIfs, TheStepWithoutTheProfiler) {
   const std::pair<const char*, double> kMeasured[] = {
-      {"h200/solid", 43.5},           {"h200/loader", 93.4},          {"h200/sync", 46.3},
-      {"h200/memspike", 45.1},        {"h200/graph", 45.5},           {"h200/fp32", 127.6},
-      {"h200/logsync", 45.7},         {"h200/solid4_stack", 21.5},    {"h200/resnet_healthy", 22.6},
-      {"h200/resnet_pageable", 39.4}, {"planted/offload", 25.9},      {"planted/odd_sizes", 39.3},
-      {"planted/python_batch", 39.2}, {"planted/fp32_shapes", 123.8}, {"planted/checkpoint", 16.7},
+      {"h200/solid", 43.5},
+      {"h200/loader", 93.4},
+      {"h200/sync", 46.3},
+      {"h200/memspike", 45.1},
+      {"h200/graph", 45.5},
+      {"h200/fp32", 127.6},
+      {"h200/logsync", 45.7},
+      {"h200/solid4_stack", 21.5},
+      {"h200/resnet_healthy", 22.6},
+      {"h200/resnet_pageable", 39.4},
+      {"planted/offload", 25.9},
+      {"planted/odd_sizes", 39.3},
+      {"planted/python_batch", 39.2},
+      {"planted/fp32_shapes", 123.8},
+      {"planted/checkpoint", 16.7},
+      {"planted/odd_vocabulary", 60.3},
+      {"planted/odd_width", 36.8},
+      {"planted/sync_mask", 16.4},
   };
   for (const auto& [name, measured] : kMeasured) {
     EXPECT_NEAR(after_ms(name, Transform::kUnchanged), measured, 0.03 * measured) << name;

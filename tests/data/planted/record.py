@@ -21,6 +21,8 @@ CASES = {  # name: (with_stack, record_shapes)
     "compile_steady": (False, False), "evaluate": (False, False), "recompute": (False, True),
     "loop_checkpoint": (False, False), "loop_thrash": (False, False), "loop_unpinned": (False, False),
     "loop_gc": (False, False), "score": (False, False),
+    "odd_vocabulary": (False, True), "odd_width": (False, True), "sync_layers": (True, False), "sync_mask": (True, False),
+    "sync_early": (True, False),
 }
 DEVICE = torch.device("cuda")
 
@@ -80,9 +82,13 @@ def make_step(case, faulty):
     vocabulary, width = 16000, 1024
     if case == "odd_sizes" and faulty:
         vocabulary, width = 16001, 1020  # 1020 is no multiple of 8, 16001 is odd
+    if case == "odd_vocabulary":
+        vocabulary = 50257 if faulty else 50304  # GPT-2's tokenizer, and the next multiple of 64
+    if case == "odd_width" and faulty:
+        width = 1026  # even, heads of 54
     if case == "decode":
         width = 256
-    model = Model(layers=8 if case == "decode" else 3, width=width, vocabulary=vocabulary, heads=15 if width == 1020 else 16).to(DEVICE)
+    model = Model(layers=8 if case == "decode" else 3, width=width, vocabulary=vocabulary, heads={1020: 15, 1026: 19}.get(width, 16)).to(DEVICE)
     model.recompute = case == "recompute" and faulty
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=case != "scaler")
     batch = torch.randint(0, 16000, (16, 1024), device=DEVICE)
@@ -158,6 +164,42 @@ def make_step(case, faulty):
         def step(i):
             with torch.no_grad(), amp:
                 return (model(batch).argmax(-1) == batch).float().mean().item()
+        return step
+    if case == "sync_layers":  # a number read after each layer, as debugging code does
+        def step(i):
+            with amp:
+                x = model.token(batch)
+                for block in model.blocks:
+                    x = block(x)
+                    if faulty:
+                        float(x.detach().abs().max())
+                loss = F.cross_entropy(model.head(x).flatten(0, 1), batch.flatten())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        return step
+    if case == "sync_mask":  # rows chosen by a mask on the GPU: their number has to come to the host; the fix weights them
+        keep = torch.rand(16 * 1024, device=DEVICE) < 0.5
+
+        def step(i):
+            with amp:
+                logits = model(batch).flatten(0, 1)
+                if faulty:
+                    loss = F.cross_entropy(logits[keep], batch.flatten()[keep])
+                else:
+                    loss = (F.cross_entropy(logits, batch.flatten(), reduction="none") * keep).sum() / keep.sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        return step
+    if case == "sync_early":  # a check of the batch at the beginning of each step, and 3 ms of Python after it
+        def step(i):
+            if faulty and batch.max().item() >= vocabulary:
+                raise ValueError("a token outside the vocabulary")
+            total = 0
+            for j in range(55000):
+                total += j * j % 7
+            train(batch)
         return step
     if case == "thrash":
         def step(i):

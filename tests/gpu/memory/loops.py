@@ -31,6 +31,11 @@ def floats(count_bytes):
     return torch.empty(count_bytes // 4, device="cuda")
 
 
+def failed(error, number, size):
+    """What could not be served: the how manieth of its kind (settings that fail there saw the same requests), and its bytes."""
+    return {"out_of_memory": str(error).splitlines()[0], "failed_at": number, "failed_bytes": size // 4 * 4}
+
+
 def streams(steps):
     """Three streams that hand tensors to each other; frees wait for streams that still use them (record_stream)."""
     generator = random.Random(1)
@@ -85,19 +90,23 @@ def retries(steps):
     """Under a cap: what is cached has to be given back before a larger request is served; then one that no retry serves."""
     limits = capped(1.5)
     generator = random.Random(3)
-    for _ in range(steps):
+    failure = {}
+    for number in range(steps):
         held = [floats(generator.randrange(2 * MIB, 40 * MIB)) for _ in range(12)]
         del held[::2]
-        large = floats(generator.randrange(500 * MIB, 900 * MIB))
+        size = generator.randrange(500 * MIB, 900 * MIB)
+        try:
+            large = floats(size)
+        except torch.OutOfMemoryError as error:  # what is held lies so that no cached block and no new one is large enough
+            return {**limits, **failed(error, number, size)}
         del large, held
-    failed = None
     try:
         keep = [floats(200 * MIB) for _ in range(5)]
         floats(700 * MIB)
         del keep
     except torch.OutOfMemoryError as error:
-        failed = str(error).splitlines()[0]
-    return {**limits, "out_of_memory": failed}
+        failure = failed(error, steps, 700 * MIB)
+    return {**limits, **failure}
 
 
 def collected(steps):
@@ -105,15 +114,16 @@ def collected(steps):
     limits = capped(2)
     generator = random.Random(4)
     held = []
-    failed = None
+    failure = {}
     try:
-        for _ in range(steps * 4):
-            held.append(floats(generator.randrange(20 * MIB, 180 * MIB)))
+        for number in range(steps * 4):
+            size = generator.randrange(20 * MIB, 180 * MIB)
+            held.append(floats(size))
             while sum(each.numel() * 4 for each in held) > 1.2 * GIB:
                 held.pop(generator.randrange(len(held)))
     except torch.OutOfMemoryError as error:
-        failed = str(error).splitlines()[0]
-    return {**limits, "out_of_memory": failed}
+        failure = failed(error, number, size)
+    return {**limits, **failure}
 
 
 class Block(torch.nn.Module):
@@ -161,12 +171,13 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--no-snapshot", action="store_true")
+    parser.add_argument("--history", action="store_true", help="with --no-snapshot: PyTorch's history is on all the same, to see what it costs")
     arguments = parser.parse_args()
     document = {"case": arguments.case, "steps": arguments.steps, "torch": torch.__version__,
                 "conf": os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""), "no_caching": os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING", "")}
     # History writes none without a caching allocator, and `stepscope run --memory` has its own.
     with_snapshot = not arguments.no_snapshot and not document["no_caching"]
-    if with_snapshot:
+    if with_snapshot or arguments.history:
         torch.cuda.memory._record_memory_history(stacks="python", max_entries=5_000_000)
     document.update(CASES[arguments.case](arguments.steps))
     torch.cuda.synchronize()

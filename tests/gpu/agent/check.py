@@ -1,0 +1,69 @@
+"""Do captures hold what the programs did? check.py PROGRAM FOLDER NAME...; exit status 1 where a count differs.
+
+NAME.log holds the counts that the program printed (plain, soak), torch.json those of torch.profiler (agent); the captures
+are in NAME.captures. A capture's counts are those of its report: launches, GPU events, what was lost.
+"""
+import collections
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+
+
+def ask(*command):
+    done = subprocess.run([*map(str, command)], capture_output=True, check=False)
+    if done.returncode not in (0, 4):
+        sys.exit(f"{command}: {done.stderr.decode()}")
+    return done.stdout
+
+
+def events_of(program, capture):
+    """Counts by category, kernels by name, and the sum of their times in us, from the trace that the capture converts to."""
+    path = capture.with_suffix(".pt.trace.json.gz")
+    ask(program, "convert", capture, "-o", path)
+    with gzip.open(path) as file:
+        events = json.load(file)["traceEvents"]
+    path.unlink()
+    counts = collections.Counter(event.get("cat") for event in events if event.get("ph") == "X")
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    return counts, collections.Counter(event["name"] for event in kernels), sum(event["dur"] for event in kernels)
+
+
+def main():
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    wrong = 0
+    for name in sys.argv[3:]:
+        captures = sorted((folder / f"{name}.captures").glob("*.stepscope"))
+        if len(captures) != 1:
+            print(f"{name}: {len(captures)} captures")
+            wrong += 1
+            continue
+        document = json.loads(ask(program, "report", captures[0], "--json"))
+        ledger = document["ledger"]
+        lost = {key: ledger[key] for key in ("launch_without_gpu_event_count", "unlinked_gpu_event_count", "bad_duration_count", "duplicate_gpu_event_count") if ledger[key]}
+        print(f"{name}: {ledger['launch_count']:,} launches, {ledger['gpu_event_count']:,} GPU events; lost or odd: {lost or 'nothing'};",
+              f"notes: {[note['kind'] for note in document['notes'] if note['severity'] != 'info'] or 'none'}; steps {document['steps']['count']}, {document['status']}")
+        wrong += bool(ledger["launch_without_gpu_event_count"])
+        if name == "soak":
+            wanted = json.loads((folder / "soak.log").read_text().splitlines()[-1])["kernels"]
+            print(f"  {ledger['gpu_event_count']:,} of {wanted:,} kernels")
+            wrong += ledger["gpu_event_count"] != wanted
+        elif name == "plain":
+            wanted = json.loads((folder / "plain.log").read_text().splitlines()[-1])
+            counts, _, _ = events_of(program, captures[0])
+            ours = {"kernels": counts["kernel"], "copies": counts["gpu_memcpy"], "sets": counts["gpu_memset"]}
+            print(f"  {ours}, truly {wanted}")
+            wrong += ours != wanted
+        elif name == "agent":
+            wanted = json.loads((folder / "torch.json").read_text())
+            counts, names, kernel_us = events_of(program, captures[0])
+            same = names == collections.Counter(wanted["names"])
+            print(f"  kernels {counts['kernel']} ({wanted['kernels']} by torch.profiler), copies {counts['gpu_memcpy']} ({wanted['copies']}), "
+                  f"kernel time {kernel_us:,.0f} us ({wanted['kernel_us']:,.0f}, {kernel_us / wanted['kernel_us'] - 1:+.2%}); by name {'equal' if same else 'DIFFERENT'}")
+            wrong += not same or counts["gpu_memcpy"] != wanted["copies"]
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+#!/bin/bash
+# capture.sh [PART...]: what the agent catches on this GPU and what it costs. Parts (default all): counts, soak, cost, idle.
+# Prints short tables; files go to $OUT/capture (default build/gpu/capture).
+#
+# STEPSCOPE_PROGRAM names the built program (default build/release/stepscope); PYTHON one with PyTorch. The CUDA programs are
+# built here with nvcc.
+set -u
+cd "$(dirname "$0")/../.."
+out=${OUT:-build/gpu}/capture
+program=${STEPSCOPE_PROGRAM:-build/release/stepscope}
+python=${PYTHON:-python3}
+parts=${*:-counts soak cost idle}
+mkdir -p "$out"
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv,noheader
+status=0
+
+run() { # run NAME OPTION... -- CMD: recorded, without a report; what it printed is in NAME.log
+  local name=$1
+  shift
+  rm -rf "$out/$name.captures"
+  "$program" run --no-report --out "$out/$name.captures" "$@" > "$out/$name.log" 2> "$out/$name.err"
+}
+
+counts() {
+  for each in plain soak; do
+    nvcc -O2 -o "$out/$each" tests/gpu/agent/$each.cu -lcuda 2> "$out/$each.nvcc" || { cat "$out/$each.nvcc"; return 1; }
+  done
+  # nvcc's programs know what they launched; torch.profiler counts for PyTorch's.
+  run plain -- "$out/plain" || status=1
+  "$python" -W ignore tests/gpu/agent/torch_counts.py torch "$out/torch" > "$out/torch.log" 2>&1 || status=1
+  run agent --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py agent "$out/agent" || status=1
+  run jax -- "$python" -W ignore tests/gpu/agent/jax_loop.py || status=1
+  "$python" tests/gpu/agent/check.py "$program" "$out" plain agent jax || status=1
+}
+
+soak() { # 30 million kernels of CUDA graphs: memory flat, nothing lost.
+  [ -x "$out/soak" ] || nvcc -O2 -o "$out/soak" tests/gpu/agent/soak.cu -lcuda || return 1
+  "$out/soak" "${SOAK:-30000000}" | tail -1
+  run soak -- "$out/soak" "${SOAK:-30000000}" || status=1
+  cat "$out/soak.log"
+  tail -4 "$out/soak.err"
+  ls -l "$out"/soak.captures/
+  "$python" tests/gpu/agent/check.py "$program" "$out" soak || status=1
+}
+
+cost() {
+  for shape in tiny solid; do
+    ways=agent,nothing rounds=$((${ROUNDS:-12} * 2))
+    [ $shape = solid ] || ways=agent,every,nothing rounds=${ROUNDS:-12}
+    run cost --paused -- "$python" -W ignore bench/gpu/capture_cost.py $shape $rounds $ways || status=1
+    rm -rf "$out/cost.captures"
+    cat "$out/cost.log"
+  done
+  "$python" -W ignore bench/gpu/capture_cost.py tiny $((${ROUNDS:-12} / 2)) torch 2> "$out/cost-torch.err" || status=1
+  "$python" -W ignore bench/gpu/capture_cost.py tiny $((${ROUNDS:-12} / 2)) proton 2> "$out/cost-proton.err" || status=1
+}
+
+idle() { # an agent at rest, in pairs of processes that take turns
+  "$python" -W ignore tests/gpu/agent/idle.py "$program" "$out" --pairs "${PAIRS:-20}"
+}
+
+for part in $parts; do
+  echo "== $part"
+  $part || status=1
+done
+exit $status
