@@ -179,6 +179,7 @@ void note_graph_node(std::uint32_t id, const CuptiResourceData& data) noexcept {
   } else {
     origin.op = innermost_op();
     origin.stack = python_stack_now();
+    if (origin.stack == 0) origin.stack = forward_stack_now();  // backward, on a thread without Python
   }
   keep_node(origin);
 }

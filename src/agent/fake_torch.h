@@ -56,6 +56,7 @@ class FakeTorch {
     torch.is_enabled = [] { return state().is_enabled; };
     torch.enable = [](bool on) { state().is_enabled = on; };
     torch.guarded_list = &torch;
+    torch.thread_number = [] { return std::uint64_t{1}; };
     torch.version = "9.9.9";
     return torch;
   }

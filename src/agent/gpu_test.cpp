@@ -8,8 +8,11 @@
 #include "agent/agent_state.h"
 #include "agent/capture_test_support.h"
 #include "agent/fake_cupti_test_support.h"
+#include "agent/fake_torch.h"
+#include "agent/forward_stacks.h"
 #include "agent/hook_writer.h"
 #include "agent/remarks.h"
+#include "agent/torch_hook.h"
 
 namespace stepscope::agent {
 namespace {
@@ -341,6 +344,37 @@ TEST_F(GpuTest, GraphNodesKeepTheirOriginThroughCloning) {
   EXPECT_EQ(ledger.host().launch_count, 1U);
   EXPECT_EQ(ledger.host().unmatched_count + ledger.device(0).unmatched_count, 0U);
   EXPECT_EQ(records().gpu_events.at(0).graph_node.value_or(0), 22);
+}
+
+// Backward runs on a thread without Python: its nodes, and the kernels of their replays, have the forward's line.
+TEST_F(GpuTest, BackwardNodesOfAGraphHaveTheStackOfTheirForward) {
+  FakeTorch torch;
+  ASSERT_TRUE(attach_torch_library(FakeTorch::library()));
+  set_torch_detail(TorchDetail::kFull);
+  AgentOptions options;
+  options.graphs = true;
+  (void)attach(options);
+  std::thread([&] { note_forward_stack(77, 5, 4242); }).join();
+  std::thread([&] {
+    const auto node = [&](std::uintptr_t number) {
+      return [this, number] { cupti.graph_node(kGraphNodeCreated, number, 0); };
+    };
+    // The kernel is a forward operator's inside the backward one.
+    FakeTorch::run(
+        TorchScope::kBackward, "MmBackward0", [&] { FakeTorch::run(TorchScope::kFunction, "aten::mm", node(11)); }, 5,
+        77);
+    FakeTorch::run(TorchScope::kBackward, "AddBackward0", node(12), 6, 77);  // of a forward from before we came
+    FakeTorch::run(TorchScope::kFunction, "aten::add", node(13), 5);
+  }).join();
+  cupti.graph_node(kGraphNodeCloned, 21, 11);
+  const std::vector<GraphNodeOrigin> nodes = take_graph_nodes();
+  ASSERT_EQ(nodes.size(), 4U);
+  EXPECT_EQ(name_text(nodes[0].op), "aten::mm");
+  EXPECT_EQ(nodes[0].stack, 4242U);
+  EXPECT_EQ(nodes[1].stack, 0U);
+  EXPECT_EQ(nodes[2].stack, 0U) << "no backward";
+  EXPECT_EQ(nodes[3].stack, 4242U) << "the graph that is launched";
+  detach_torch();
 }
 
 TEST_F(GpuTest, LaunchesIntoAGraphAreNoLaunchesUntilTheyAreReplayed) {

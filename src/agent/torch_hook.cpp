@@ -20,6 +20,7 @@
 #include <mutex>
 #include <string>
 
+#include "agent/forward_stacks.h"
 #include "agent/keep.h"
 #include "agent/loaded_library.h"
 #include "agent/parts.h"
@@ -50,14 +51,17 @@ struct ThreadOps {
   std::uint32_t span_count = 0;
   std::array<Open, kMostOps> ops;
   std::array<Open, kMostSpans> spans;
-  std::string inputs;  // kept for its memory
+  std::string inputs;                 // kept for its memory
+  std::uint64_t torch_number = 0;     // PyTorch's of the thread; 0: not asked yet
+  std::uint32_t outermost_stack = 0;  // of the operator that is open outermost, where forward stacks are kept
 };
 
 struct Hook {
   TorchLibrary torch;
   TorchLayout layout;
   bool takes_stacks = false;
-  bool takes_op_stacks = false;  // without a GPU no launch has one
+  bool takes_op_stacks = false;       // without a GPU no launch has one
+  bool keeps_forward_stacks = false;  // for the backward nodes of graphs that are captured
 };
 std::atomic<Hook*> hook{nullptr};  // set once and kept: callbacks may be under way on any thread
 std::atomic<bool> is_ending{false};
@@ -97,6 +101,16 @@ std::uint32_t inputs_of(const TorchRecord& record, ThreadOps& thread) noexcept t
   return 0;
 }
 
+// Those of one pass have the outermost one's stack; inside a backward (a checkpoint that runs its forward again) each
+// is asked.
+void keep_forward_stack(const Hook& now, ThreadOps& thread, const Open& open) {
+  if (thread.op_count == 0) thread.outermost_stack = open.stack != 0 ? open.stack : python_stack_now();
+  const std::uint32_t stack = thread.outermost_stack != 0 ? thread.outermost_stack : python_stack_now();
+  if (stack == 0 || open.sequence < 0) return;
+  if (thread.torch_number == 0) thread.torch_number = now.torch.thread_number();
+  note_forward_stack(thread.torch_number, open.sequence, stack);
+}
+
 // Outside windows nothing is written; operators are followed there for graphs that are captured (the callbacks of
 // launches ask for the innermost one), and in a warm-up step, which takes every stack that launches will ask for.
 template <TorchScope kScope, bool kInputs>
@@ -120,6 +134,13 @@ std::unique_ptr<TorchContext> start_op(const TorchRecord& record) {
   open.stack = takes_stack && thread->op_count == 0 ? python_stack_now() : 0;
   open.detail = kInputs && (is_heard || warms) ? inputs_of(record, *thread) : 0;
   open.is_heard = is_heard;
+  if (now.keeps_forward_stacks) [[unlikely]] {
+    if constexpr (kScope == TorchScope::kFunction) {
+      keep_forward_stack(now, *thread, open);
+    } else if (thread->op_count == 0) {
+      thread->outermost_stack = 0;
+    }
+  }
   ++thread->op_count;
   open.start_ns = now_ns();  // last: what we did is not the operator's
   return nullptr;
@@ -253,7 +274,8 @@ bool attach_torch_library(const TorchLibrary& torch) noexcept try {
   ThreadOwned<ThreadOps>::prepare();
   (void)registration();
   auto* const made =
-      new Hook{torch, proof.layout, options().stacks, options().stacks && !is_library_loaded("libcuda.so.1")};
+      new Hook{torch, proof.layout, options().stacks, options().stacks && !is_library_loaded("libcuda.so.1"),
+               options().graphs && options().stacks && torch.thread_number != nullptr};
   hook.store(made);
   return true;
 } catch (...) {
@@ -305,6 +327,18 @@ void set_torch_detail(TorchDetail detail) noexcept try {
 NameId innermost_op() noexcept {
   const ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
   return thread == nullptr || thread->op_count == 0 ? NameId(std::size_t{0}) : thread->ops[thread->op_count - 1].name;
+}
+
+std::uint32_t forward_stack_now() noexcept {
+  const ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
+  if (thread == nullptr) return 0;
+  for (std::uint32_t left = thread->op_count; left != 0; --left) {
+    const Open& open = thread->ops[left - 1];
+    if (open.forward_thread > 0) {
+      return forward_stack(static_cast<std::uint64_t>(open.forward_thread), open.sequence);
+    }
+  }
+  return 0;
 }
 
 std::string torch_version() noexcept {

@@ -70,6 +70,7 @@ TorchLibrary find_torch() {
   fill(torch.destroy, at, "_ZN2at14RecordFunctionD1Ev");
   fill(torch.is_enabled, at, "_ZN2at23isRecordFunctionEnabledEv");
   fill(torch.enable, at, "_ZN2at20enableRecordFunctionEb");
+  fill(torch.thread_number, at, "_ZN2at14RecordFunction15currentThreadIdEv");
   torch.guarded_list = dlsym(at, "_ZN2at14RecordFunctionC1EONS_13StepCallbacksE");
   fill(torch.empty_strided, at, "aoti_torch_empty_strided");
   fill(torch.copy, at, "aoti_torch_copy_");

@@ -50,6 +50,7 @@ struct TorchLibrary {
   void (*destroy)(void*) = nullptr;
   bool (*is_enabled)() = nullptr;
   void (*enable)(bool) = nullptr;
+  std::uint64_t (*thread_number)() = nullptr;  // PyTorch's own of the calling thread, from 1
   // There since the list of callbacks is guarded by a lock (1.12): adding from any thread is safe.
   const void* guarded_list = nullptr;
 

@@ -68,11 +68,13 @@ PROBE double probe_look_cost(long thread_id, int count) {
   return static_cast<double>(thread_cpu_ns() - start) / count;
 }
 
-PROBE int probe_attach_torch(int with_shapes) {
-  state().options.shapes = with_shapes != 0;
+// With shapes, and as for graphs (which keep the stacks of forward operators).
+PROBE int probe_attach_torch(int everything) {
+  state().options.shapes = state().options.graphs = everything != 0;
   return attach_torch() ? 1 : 0;
 }
 PROBE const char* probe_torch_version() { return (text() = torch_version()).c_str(); }
+PROBE unsigned probe_forward_stack() { return forward_stack_now(); }
 // 0 off, 1 user scopes, 2 all.
 PROBE void probe_detail(int detail) { set_torch_detail(static_cast<TorchDetail>(detail)); }
 PROBE long probe_lost() { return static_cast<long>(lost_op_count() + dropped_event_count()); }

@@ -84,6 +84,30 @@ class Operators(unittest.TestCase):
         theirs = [e for e in trace if e.get("cat") in ("cpu_op", "user_annotation") and e["ph"] == "X"]
         return ours, [e for e in theirs if not e["name"].startswith(("PyTorch Profiler", "ProfilerStep"))]
 
+    def test_backward_knows_the_line_of_its_forward(self):
+        seen = []
+
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                seen.append(stack_lines(held.probe_forward_stack()))
+                return gradient * 2
+
+        def first(x):
+            return Twice.apply(x)
+
+        def second(x):
+            return Twice.apply(x)
+        held.probe_detail(2)
+        second(first(torch.ones(3, requires_grad=True)).mul(3)).sum().backward()
+        # Innermost is Function.apply.
+        self.assertEqual([lines[1].split()[-1].split(".")[-1] for lines in seen], ["second", "first"])
+        self.assertEqual(held.probe_forward_stack(), 0)
+
     def test_the_same_operators_as_torch_profiler(self):
         for function in (work, optimize):
             ours, theirs = self.profiled(function)
