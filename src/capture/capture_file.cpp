@@ -86,14 +86,13 @@ class CaptureFileOnDisk final : public CaptureFile {
  public:
   CaptureFileOnDisk(std::string path, int descriptor, const CaptureFileOptions& options)
       : path_(std::move(path)), descriptor_(descriptor), options_(options) {}
-  ~CaptureFileOnDisk() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  ~CaptureFileOnDisk() override { (void)close_descriptor(); }
   CaptureFileOnDisk(const CaptureFileOnDisk&) = delete;
   CaptureFileOnDisk& operator=(const CaptureFileOnDisk&) = delete;
 
   // The process's own record goes out at once: a capture that ends in the next second still says whose it is.
   Status begin(const CaptureInfo& info) {
+    (void)::fstat(descriptor_, &identity_);
     write_bytes(wire::file_header());
     encode(info);
     return flush();
@@ -143,11 +142,15 @@ class CaptureFileOnDisk final : public CaptureFile {
   void define_late_text(WireString id);
   bool has_room(std::uint64_t bytes);
   void write_bytes(std::string_view bytes);
+  [[nodiscard]] bool is_ours(int descriptor) const;
+  bool find_again();
+  int close_descriptor();
   bool write_chunk();
   void fail(Error error);
 
   std::string path_;
   int descriptor_;
+  struct stat identity_ {};  // of the file
   CaptureFileOptions options_;
   Status status_ = Done{};
   int error_number_ = 0;  // errno behind status_
@@ -252,8 +255,31 @@ void CaptureFileOnDisk::define_late_text(WireString id) {
   add_late(WireStringDefinition{id, texts_[StringId{id - forgotten_texts_}].substr(0, kMostBytes)});
 }
 
+bool CaptureFileOnDisk::is_ours(int descriptor) const {
+  struct stat now {};
+  return ::fstat(descriptor, &now) == 0 && now.st_dev == identity_.st_dev && now.st_ino == identity_.st_ino;
+}
+
+// False: the number stands for something else, or for nothing, and our file is not to be had by its name.
+bool CaptureFileOnDisk::find_again() {
+  if (is_ours(descriptor_)) return true;
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor_ < 0) return false;
+  if (is_ours(descriptor_) && ::lseek(descriptor_, static_cast<off_t>(file_bytes_), SEEK_SET) >= 0) return true;
+  ::close(std::exchange(descriptor_, -1));
+  return false;
+}
+
+int CaptureFileOnDisk::close_descriptor() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  return descriptor >= 0 && is_ours(descriptor) ? ::close(descriptor) : 0;
+}
+
 void CaptureFileOnDisk::write_bytes(std::string_view bytes) {
   const NoSizeSignal no_size_signal;
+  if (!find_again()) {
+    return fail({ErrorCode::kIo, "the program closed the capture, and it cannot be opened again", path_});
+  }
   const int number = write_all(descriptor_, bytes);
   if (number == 0) {
     file_bytes_ += bytes.size();
@@ -273,7 +299,10 @@ bool CaptureFileOnDisk::write_chunk() {
   const std::uint32_t records = encoder_.record_count();
   if (records == 0) return true;
   write_bytes(chunks_.encode(wire::ChunkKind::kRecords, encoder_.payload(), records));
-  if (!status_.has_value()) return false;
+  if (!status_.has_value()) {
+    chunks_.take_back();
+    return false;
+  }
   record_count_ += records;
   encoder_.clear();
   return true;
@@ -304,8 +333,7 @@ Status CaptureFileOnDisk::close(TimeNs now_ns) {
     dropped_record_count_ = dropped;
     status_ = reason;
   }
-  const int descriptor = std::exchange(descriptor_, -1);
-  if (::close(descriptor) != 0 && errno != EINTR && status_.has_value()) {
+  if (close_descriptor() != 0 && errno != EINTR && status_.has_value()) {
     status_ = system_error(path_, "the capture could not be closed", errno);
   }
   return status_;

@@ -176,6 +176,43 @@ TEST(CaptureFile, FullDiskLeavesWholeChunksAndTheProgramAlive) {
   EXPECT_EQ(contents.end->dropped_record_count + contents.ops, 300'000U);
 }
 
+// As a program does that turns itself into a daemon, and opens files of its own then.
+TEST(CaptureFile, AProgramThatClosesOurNumberKeepsItsOwnFilesAndTheCapture) {
+  const std::string path = own_path("closed"), user_path = own_path("users");
+  const int status = in_child([&] {
+    const auto file = create(path);
+    Noise noise;
+    file->on(op_at(noise.next(), file->intern("before")));
+    EXPECT_TRUE(file->flush().has_value());
+    ::closefrom(3);
+    const int users = ::open(user_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    EXPECT_EQ(users, 3) << "the number that was the capture's";
+    file->on(op_at(noise.next(), file->intern("after")));
+    EXPECT_TRUE(file->flush().has_value());
+    ::closefrom(4);
+    EXPECT_TRUE(file->close(noise.next()).has_value());
+    EXPECT_EQ(::write(users, "mine", 4), 4) << "still open";
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const Contents contents = read_back(path);
+  EXPECT_EQ(contents.damage, 0U);
+  EXPECT_EQ(contents.ops, 2U);
+  EXPECT_TRUE(contents.end.has_value());
+  EXPECT_EQ(std::filesystem::file_size(user_path), 4U);
+  // A capture that was moved away meanwhile ends there.
+  const std::string moved = own_path("moved");
+  const int second = in_child([&] {
+    const auto file = create(moved);
+    ::closefrom(3);
+    EXPECT_EQ(::rename(moved.c_str(), (moved + ".elsewhere").c_str()), 0);
+    Noise noise;
+    file->on(op_at(noise.next(), file->intern("after")));
+    EXPECT_FALSE(file->flush().has_value());
+    EXPECT_NE(file->status().error().message.find("closed the capture"), std::string::npos);
+  });
+  EXPECT_TRUE(WIFEXITED(second) && WEXITSTATUS(second) == 0) << second;
+}
+
 TEST(CaptureFile, KilledWriterLeavesWholeChunks) {
   for (int round = 0; round < 5; ++round) {
     const std::string path = own_path("killed");

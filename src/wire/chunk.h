@@ -55,6 +55,8 @@ class ChunkEncoder {
 
   // Header and stored bytes of the next chunk, good until the next call.
   [[nodiscard]] std::string_view encode(ChunkKind kind, std::string_view payload, std::uint32_t record_count);
+  // The last one did not get into the file: its number goes to the next, since a missing number means a lost chunk.
+  void take_back() { --number_; }
 
  private:
   void* context_;  // ZSTD_CCtx
