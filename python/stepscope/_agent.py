@@ -29,12 +29,12 @@ def _library() -> ctypes.PyDLL:
     for library in (ctypes.PyDLL(None), None):
         if library is None:
             library = ctypes.PyDLL(str(path()))
-        if hasattr(library, "stepscope_agent_begin"):
+        if hasattr(library, "stepscope_agent_warm_up"):
             library.stepscope_agent_begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
             library.stepscope_agent_begin.restype = ctypes.c_int
             library.stepscope_agent_end.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
             library.stepscope_agent_end.restype = ctypes.c_int
-            for name in ("stepscope_agent_start", "stepscope_agent_stop"):
+            for name in ("stepscope_agent_warm_up", "stepscope_agent_start", "stepscope_agent_stop"):
                 getattr(library, name).argtypes = []
                 getattr(library, name).restype = None
             return library
@@ -57,6 +57,12 @@ def begin(directory: str, *, shapes: bool, stacks: bool, allocations: bool, gpu:
     buffer = ctypes.create_string_buffer(_TEXT_BYTES)
     if _library().stepscope_agent_begin(options.encode("utf-8", "surrogateescape"), buffer, _TEXT_BYTES) != 1:
         raise CaptureError(_text(buffer) or "the capture could not be begun")
+
+
+def warm_up() -> None:
+    """Meets every operator, label and stack from now on without recording it, and starts CUPTI once: the first recorded step
+    does not pay for that then."""
+    _library().stepscope_agent_warm_up()
 
 
 def start() -> None:

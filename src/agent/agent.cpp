@@ -204,6 +204,7 @@ std::string end_capture(std::string& problem) noexcept try {
     return "";
   }
   finish();
+  set_torch_detail(TorchDetail::kOff);  // between captures nothing is heard, also where no window was opened
   if (agent.has_unfinished_worker) {
     problem = complaint_line();
     return "";

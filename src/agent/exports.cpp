@@ -7,6 +7,7 @@
 //   stepscope_agent_start   a program that knows of us: open and close a window
 //   stepscope_agent_stop
 //   stepscope_agent_begin   a profiler object inside the program: a capture of its own (own_capture.h)
+//   stepscope_agent_warm_up
 //   stepscope_agent_end
 #include <cstring>
 
@@ -42,6 +43,8 @@ STEPSCOPE_AGENT_EXPORT int stepscope_agent_begin(const char* options, char* prob
   copy_text(why, problem, bytes);
   return is_begun ? 1 : 0;
 }
+// In the capture that was begun: does what is slow the first time, so that the first recorded step does not pay for it.
+STEPSCOPE_AGENT_EXPORT void stepscope_agent_warm_up() noexcept { stepscope::agent::prepare_window(); }
 // 1: `text` gets the path of the finished file. 0: there is none; `text` gets the reason, or nothing where nothing was
 // recorded.
 STEPSCOPE_AGENT_EXPORT int stepscope_agent_end(char* text, std::size_t bytes) noexcept {

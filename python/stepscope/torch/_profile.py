@@ -24,7 +24,7 @@ RECORD, SAVE = ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE
 
 # What a transition does (docs/glossary.md, "schedule"): (from, to) -> names of methods. `None`: the end.
 _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
-    (NONE, WARMUP): ("_prepare",),
+    (NONE, WARMUP): ("_prepare", "_warm_up"),
     (NONE, RECORD): ("_prepare", "_start"),
     (NONE, SAVE): ("_prepare", "_start"),
     (WARMUP, NONE): ("_warn_lost", "_start", "_stop"),
@@ -35,7 +35,7 @@ _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]
     (RECORD, WARMUP): ("_warn_lost", "_stop"),
     (RECORD, None): ("_stop", "_trace_ready"),
     (SAVE, NONE): ("_stop", "_trace_ready"),
-    (SAVE, WARMUP): ("_stop", "_trace_ready", "_prepare"),
+    (SAVE, WARMUP): ("_stop", "_trace_ready", "_prepare", "_warm_up"),
     (SAVE, RECORD): ("_stop", "_trace_ready", "_prepare", "_start"),
     (SAVE, SAVE): ("_stop", "_trace_ready", "_prepare", "_start"),
     (SAVE, None): ("_stop", "_trace_ready"),
@@ -234,6 +234,9 @@ class profile:
             allocations=self.profile_memory,
             gpu=self.use_device is not None,
         )
+
+    def _warm_up(self) -> None:
+        _agent.warm_up()
 
     def _start(self) -> None:
         self._prepare()
