@@ -38,14 +38,17 @@ def _verdict(times: StepTimes) -> str:
     if share >= _STALL_RATIO:
         return (
             f"The loop waits for data during {share:.0%} of each step. With the data ready in time a step would take "
-            f"about {_milliseconds(times.median)} instead of {_milliseconds(whole)}: try more workers, pinned memory, "
+            f"about {_time_words(times.median)} instead of {_time_words(whole)}: try more workers, pinned memory, "
             "cheaper decoding."
         )
     return f"Data are ready in time ({share:.1%} of a step); the step itself is what to look at."
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+def _time_words(seconds: float) -> str:
+    for unit, in_a_second in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * in_a_second >= 1:
+            return f"{seconds * in_a_second:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
 
 
 class steps(Iterable[T]):

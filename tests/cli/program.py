@@ -3,6 +3,7 @@
 The tests use nothing but the standard library, so that `ctest` needs nothing installed. By hand:
     STEPSCOPE_PROGRAM=build/release/stepscope python3 tests/cli/test_usage.py
 """
+import functools
 import json
 import os
 import pathlib
@@ -14,6 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 CASES = ROOT / "tests" / "cases"
 PROGRAM = os.environ.get("STEPSCOPE_PROGRAM", str(ROOT / "build" / "release" / "stepscope"))
+
+# The sanitizers look for faults of memory and not of layout: one width, the narrowest, where most is cut.
+WIDTHS = (60,) if os.environ.get("STEPSCOPE_SANITIZED") else (60, 80, 160)
 
 COMPLETE, GATE, USAGE, UNUSABLE, PARTIAL = range(5)
 
@@ -35,6 +39,12 @@ def run(*arguments, stdin=None, environment=None, cwd=DATA, timeout=60):
     done = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin if stdin is not None else b"", capture_output=True,
                           cwd=cwd, env=env, timeout=timeout, check=False)
     return Run(done)
+
+
+@functools.cache
+def once(*arguments):
+    """The run of a command on files of tests/data that no test changes: made once for all tests of a file that look at it."""
+    return run(*arguments)
 
 
 def recordings():

@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from program import ROOT, cases, recordings, run
+from program import ROOT, cases, once, recordings, run
 
 DESCRIBED = set(re.findall(r"`([a-z0-9_.\-]+)`", (ROOT / "docs" / "formats" / "report.md").read_text()))
 WORDS = DESCRIBED | {part for word in DESCRIBED for part in word.split(".")}
@@ -23,7 +23,7 @@ class Documents(unittest.TestCase):
     def test_every_key_is_described(self):
         found = set()
         for path in recordings() + cases():
-            keys_of(run("report", path, "--json", "--top", "3").json(), found)
+            keys_of(once("report", path, "--json").json(), found)
         straggler = [p for p in recordings() if "straggler" in p]
         keys_of(run("report", *straggler, "--json").json(), found)
         keys_of(run("ops", "h200/solid.pt.trace.json.gz", "--json").json(), found)
@@ -32,7 +32,7 @@ class Documents(unittest.TestCase):
 
     def test_parts_add_up(self):
         for path in recordings() + cases():
-            report = run("report", path, "--json").json()
+            report = once("report", path, "--json").json()
             for device in report.get("devices", []):
                 if device["idle_ns"] is None:
                     continue
@@ -49,7 +49,7 @@ class Documents(unittest.TestCase):
 
     def test_every_finding_has_its_page(self):
         for path in recordings() + cases():
-            for finding in run("report", path, "--json").json().get("findings", []):
+            for finding in once("report", path, "--json").json().get("findings", []):
                 if (ROOT / "docs" / "findings").exists():
                     self.assertTrue((ROOT / "docs" / "findings" / f"{finding['id']}.md").exists(), finding["id"])
                 self.assertNotEqual(finding["title"], "")

@@ -6,7 +6,7 @@ import re
 import tempfile
 import unittest
 
-from program import COMPLETE, DATA, PARTIAL, cases, columns, recordings, run, without_colour
+from program import COMPLETE, DATA, PARTIAL, WIDTHS, cases, columns, once, recordings, run, without_colour
 
 FIRST_SCREEN_LINES = 24
 # The first title of the details; everything above is the first screen.
@@ -26,7 +26,7 @@ class Layout(unittest.TestCase):
 
     def test_no_line_is_too_long(self):
         for path in recordings() + cases():
-            for width in (60, 80, 160):
+            for width in WIDTHS:
                 with self.subTest(path, width=width):
                     done = run("report", path, "--width", width, "--top", "15")
                     self.check_width(done.out, width, path)
@@ -39,11 +39,11 @@ class Layout(unittest.TestCase):
     def test_the_first_screen_is_24_lines(self):
         for path in recordings():
             with self.subTest(path):
-                self.assertLessEqual(len(first_screen(run("report", path, "--width", "80").out)), FIRST_SCREEN_LINES + 1)
+                self.assertLessEqual(len(first_screen(once("report", path).out)), FIRST_SCREEN_LINES + 1)
 
     def test_no_line_ends_in_a_space(self):
         for path in recordings()[:5]:
-            self.assertNotRegex(run("report", path).out, r"[ \t]\n")
+            self.assertNotRegex(once("report", path).out, r"[ \t]\n")
 
     def test_colour_changes_nothing_but_colour(self):
         path = "h200/sync.pt.trace.json.gz"
@@ -53,7 +53,7 @@ class Layout(unittest.TestCase):
 
     def test_every_finding_can_be_shown(self):
         for path in recordings():
-            count = len(run("report", path, "--json").json()["findings"])
+            count = len(once("report", path, "--json").json()["findings"])
             for number in range(1, count + 1):
                 with self.subTest(path, finding=number):
                     done = run("report", path, "--finding", number, "--width", "80")
@@ -64,7 +64,7 @@ class Layout(unittest.TestCase):
     def test_other_commands_keep_the_width(self):
         for path in recordings():
             with self.subTest(path):
-                for width in (60, 80, 120):
+                for width in WIDTHS:
                     self.check_width(run("ops", path, "--width", width).out, width, path)
                     self.check_width(run("steps", path, "--width", width).out, width, path)
 
@@ -124,12 +124,12 @@ class Layout(unittest.TestCase):
 
     def test_advice_on_the_first_screen_is_whole(self):
         for path in recordings():
-            report = run("report", path, "--json").json()
-            screen = " ".join(" ".join(first_screen(run("report", path).out)).split())
+            report = once("report", path, "--json").json()
+            screen = " ".join(" ".join(first_screen(once("report", path).out)).split())
             with self.subTest(path):
                 if report["findings"] and report["findings"][0]["advice"]:
                     self.assertIn(" ".join(report["findings"][0]["advice"][0].split()), screen)
-                for line in first_screen(run("report", path).out):
+                for line in first_screen(once("report", path).out):
                     self.assertNotIn("\u2026", line)
 
     def test_a_cut_file_says_so_first(self):
