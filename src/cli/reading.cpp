@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 
+#include "analyze/forward_time.h"
 #include "base/parallel.h"
 #include "import/importers.h"
 #include "memory/address_map.h"
@@ -153,6 +154,7 @@ Result<MemorySnapshot> read_trace_as_snapshot(OpenedFile file) {
     snapshot = snapshot_from_trace(trace);
     if (!snapshot) continue;
     snapshot->notes.merge(trace.notes);
+    snapshot->info.forward_gpu_ratio = compute_forward_gpu_ratio(trace);
     return snapshot;
   }
   Error none = snapshot.error();

@@ -184,6 +184,17 @@ struct StepComparison {
                                                  SnapshotDeviceId device, std::size_t before, std::size_t after,
                                                  LiveGrouping by);
 
+// What a group held more when the last step ended than when the second began (the first makes what all later ones keep:
+// optimizer state), and of how many steps between, the last left out, something is held still. What is
+// made anew in every step (gradients, the batch) is held at both moments and cancels out.
+struct StepGrowth {
+  LiveGroup grown;  // bytes and count signed
+  std::size_t step_count = 0;
+};
+// Most bytes first, without zeros; empty with fewer than two steps.
+[[nodiscard]] std::vector<StepGrowth> find_step_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                                       SnapshotDeviceId device, LiveGrouping by);
+
 // Requested bytes times the time held within the history, most first; empty where the entries have no times (before
 // torch 2.1).
 struct ByteTimeGroup {

@@ -197,6 +197,45 @@ std::vector<LiveGroup> find_growth(const MemorySnapshot& snapshot, const MemoryF
   return group_live(snapshot, facts, grown, by);
 }
 
+std::vector<StepGrowth> find_step_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                         SnapshotDeviceId device, LiveGrouping by) {
+  const std::vector<std::size_t>& moments = facts.steps[device].moments;
+  if (moments.size() < 3) return {};
+  AllocationGroups groups(snapshot, facts, by);
+  std::vector<StepGrowth> sums;
+  std::vector<std::size_t> newest_step;
+  const auto count = [&](AllocationId row, bool is_more) {
+    const std::uint32_t group = groups.find(row);
+    if (group >= sums.size()) {
+      sums.push_back({{groups.name(group), 0, 0}, 0});
+      newest_step.push_back(0);
+    }
+    LiveGroup& grown = sums[group].grown;
+    const std::int64_t bytes = facts.allocations.requested_bytes[row];
+    grown.bytes = is_more ? add_wrapping(grown.bytes, bytes) : subtract_wrapping(grown.bytes, bytes);
+    grown.count += is_more ? 1 : -1;
+    return group;
+  };
+  for (const AllocationId row : find_live(snapshot, facts, device, moments[1])) count(row, false);
+  const std::size_t first_entry = snapshot.devices.entries[device].begin;
+  const std::size_t last_step = moments.size() - 2;
+  for (const AllocationId row : find_live(snapshot, facts, device, moments.back())) {  // in the order of their making
+    const std::uint32_t group = count(row, true);
+    const SnapshotEntryId made = facts.allocations.alloc_entry[row];
+    if (!made.has_value() || made.value < first_entry + moments[1]) continue;
+    const auto next = std::upper_bound(moments.begin(), moments.end(), made.value - first_entry);
+    const auto step = static_cast<std::size_t>(next - moments.begin()) - 1;
+    if (step >= last_step || step == newest_step[group]) continue;
+    newest_step[group] = step;
+    ++sums[group].step_count;
+  }
+  std::erase_if(sums, [](const StepGrowth& sum) { return sum.grown.bytes == 0; });
+  std::sort(sums.begin(), sums.end(), [](const StepGrowth& a, const StepGrowth& b) {
+    return a.grown.bytes != b.grown.bytes ? a.grown.bytes > b.grown.bytes : a.grown.name < b.grown.name;
+  });
+  return sums;
+}
+
 std::vector<LiveGroup> group_never_freed(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                          SnapshotDeviceId device, LiveGrouping by) {
   return find_growth(snapshot, facts, device, 0, snapshot.devices.entries[device].size(), by);

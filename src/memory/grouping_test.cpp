@@ -122,6 +122,39 @@ TEST(LiveGroups, APoolIsTheOneOfTheSegmentWhereEntriesDoNotSay) {
   EXPECT_EQ(live_text(snapshot, LiveGrouping::kPool), "no pool recorded 4 1\nprivate pool (0, 1) 3 1\n");
 }
 
+TEST(StepGrowth, WhatIsMadeAnewInEveryStepCancelsOut) {
+  const MemorySnapshot snapshot = drawn_snapshot(R"(
+    segment A 400M
+    start step#0
+    alloc g0 A 4M @ train.py:7 backward
+    alloc l0 A+50M 1M @ train.py:9 log
+    start step#1
+    free g0
+    alloc g1 A+10M 4M @ train.py:7 backward
+    alloc l1 A+51M 1M @ train.py:9 log
+    start step#2
+    free g1
+    alloc g2 A 4M @ train.py:7 backward
+    alloc l2 A+52M 1M @ train.py:9 log
+    start step#3
+    free g2
+    alloc g3 A+10M 5M @ train.py:7 backward
+    alloc l3 A+53M 1M @ train.py:9 log
+    end step#3
+  )");
+  const MemoryFacts facts = compute_memory_facts(snapshot);
+  const auto lines = find_step_growth(snapshot, facts, kFirst, LiveGrouping::kLine);
+  ASSERT_EQ(lines.size(), 2U);
+  // Steps 1 and 2 left a loss each; the last one is not judged.
+  EXPECT_EQ(lines[0].grown.name, "train.py:9 log");
+  EXPECT_EQ(lines[0].grown.bytes, 3 << 20);
+  EXPECT_EQ(lines[0].grown.count, 3);
+  EXPECT_EQ(lines[0].step_count, 2U);
+  // The last gradient is 1 MiB larger; no step before left one.
+  EXPECT_EQ(lines[1].grown.bytes, 1 << 20);
+  EXPECT_EQ(lines[1].step_count, 0U);
+}
+
 TEST(Growth, IsWhatWasMadeBetweenAndIsStillLive) {
   const MemorySnapshot snapshot = drawn_snapshot(R"(
     segment A 40M

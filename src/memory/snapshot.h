@@ -156,6 +156,8 @@ struct SnapshotInfo {
   bool has_device_traces = false;    // the file has the key (a bare list of segments has not)
   MaybeInt trace_alloc_max_entries;
   std::optional<bool> trace_alloc_overflowed;
+  // Of a trace: GPU time of the work that was launched in forward, of all: what computing forward again would cost.
+  std::optional<double> forward_gpu_ratio;
   std::size_t host_segment_count = 0, host_entry_count = 0;  // host_segments, host_traces: counted, not analyzed
 };
 

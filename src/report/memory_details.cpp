@@ -164,7 +164,7 @@ void add_memory_steps(const MemoryReport& report, Page& page) {
 
 void add_memory_growth(const MemoryReport& report, Page& page) {
   if (!report.growth || report.growth->groups.empty() || report.growth->bytes <= 0) return;
-  add_title("Grown since the second step, and still held after the last", page);
+  add_title("Held more after the last step than when the second began", page);
   const std::size_t shown = std::min(std::min<std::size_t>(report.table_row_count, 5), report.growth->groups.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const LiveGroup& group = report.growth->groups[i];
@@ -192,8 +192,9 @@ void add_free_memory(const MemoryReport& report, Page& page) {
     words += fmt::format("; {} only for CUDA graphs", memory_words(device->free_in_private_pools_bytes));
   }
   if (device->has_history) {
-    words += fmt::format(". In the history: {} from the device, {} back",
-                         show_counted(device->cuda_malloc_count, "piece"), show_count(device->cuda_free_count));
+    words +=
+        fmt::format(". In the history memory was taken from the device {}, given back {}",
+                    show_counted(device->cuda_malloc_count, "time"), show_counted(device->cuda_free_count, "time"));
   }
   page.paragraph(words + ".", kMemoryLabelColumn, Ink::kPlain, 2);
 }

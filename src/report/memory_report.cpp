@@ -263,8 +263,11 @@ void add_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snapsh
   LiveReport growth;
   growth.at = "end of the last step";
   growth.place = place_after(snapshot, facts, device, steps.moments.back());
-  growth.groups =
-      clean_groups(find_growth(snapshot, facts, device, steps.moments[1], steps.moments.back(), LiveGrouping::kLine));
+  std::vector<LiveGroup> lines;
+  for (StepGrowth& line : find_step_growth(snapshot, facts, device, LiveGrouping::kLine)) {
+    if (line.grown.bytes > 0) lines.push_back(std::move(line.grown));
+  }
+  growth.groups = clean_groups(std::move(lines));
   report.growth = summed(std::move(growth));
 }
 

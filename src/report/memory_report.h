@@ -138,7 +138,7 @@ struct MemoryReport {
   std::optional<MemoryWhatIfReport> what_if;
   bool is_what_if_asked = false;  // else it was made because of an oom
   std::optional<MemoryDiffReport> diff;
-  // What grew between the begin of the second step and the end of the last; missing without steps.
+  // Lines that hold more at the end of the last step than when the second began; missing without steps.
   std::optional<LiveReport> growth;
   std::size_t table_row_count = 0;
 

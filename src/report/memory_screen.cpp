@@ -348,9 +348,16 @@ std::size_t add_memory_findings(const MemoryReport& report, std::size_t line_bud
     page.append(text);
   }
   if (in_full == findings.size()) return in_full;
+  // One line, or the screen grows by what is least on it.
   std::string others = "Further down: ";
   for (std::size_t i = in_full; i < findings.size(); ++i) {
-    others += fmt::format("{}{}", i == in_full ? "" : ", ", findings[i].id);
+    const std::string next = fmt::format("{}{}", i == in_full ? "" : ", ", findings[i].id);
+    const std::size_t room = i + 1 < findings.size() ? std::size_t{10} : 0;  // for ", 99 more"
+    if (i > in_full && kMemoryLabelColumn + others.size() + next.size() + room > page.style().width) {
+      others += fmt::format(", {} more", findings.size() - i);
+      break;
+    }
+    others += next;
   }
   page.paragraph(others, kMemoryLabelColumn, Ink::kPlain, 3);
   return in_full;
@@ -359,8 +366,10 @@ std::size_t add_memory_findings(const MemoryReport& report, std::size_t line_bud
 void add_memory_commands(const MemoryReport& report, bool all, Page& page) {
   const MemoryDeviceReport* device = report.shown_device();
   if (device == nullptr || !report.withheld.empty()) return;
-  page.blank();
+  bool is_first = true;
   const auto add = [&](std::string_view options, std::string_view why) {
+    if (is_first) page.blank();
+    is_first = false;
     Line line = page.line();
     line.pad_to(kMemoryLabelColumn).add(memory_command(report, page.style(), options));
     const std::string remark = fmt::format("   # {}", why);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "memory/trace_snapshot.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -39,6 +40,19 @@ std::size_t add_first_screen(const MemoryReport& report, const ScreenPlan& plan,
   return in_full;
 }
 
+// Memory of nobody's line is the second question of everyone who reads the table.
+void add_note_on_frames(const MemoryReport& report, Page& page) {
+  const LiveReport& live = *report.live;
+  if (live.by != LiveGrouping::kLine || live.groups.size() < 2 || report.info.format == kTraceSnapshotFormat) return;
+  const auto is_nobodys = [](const LiveGroup& group) { return group.name == kNoFramesRecorded; };
+  if (std::none_of(live.groups.begin(), live.groups.end(), is_nobodys)) return;
+  page.paragraph(
+      fmt::format("{}: of threads without Python, mostly the autograd engine; its operators are named when the "
+                  "history is recorded with stacks=\"all\".",
+                  kNoFramesRecorded),
+      kMemoryLabelColumn, Ink::kDim, 2);
+}
+
 void add_details(const MemoryReport& report, std::size_t findings_in_full, bool is_table_whole, Page& page) {
   add_more_memory_findings(report, findings_in_full, page);
   if (!is_table_whole && report.live) {
@@ -46,6 +60,7 @@ void add_details(const MemoryReport& report, std::size_t findings_in_full, bool 
     page.add(page.line().add(
         fmt::format("Held {}, by {}", at_words(report.live->at), live_grouping_name(report.live->by)), Ink::kBold));
     add_live_table(report, report.table_row_count, page);
+    add_note_on_frames(report, page);
   }
   add_all_levels(report, page);
   add_what_if_table(report, page);

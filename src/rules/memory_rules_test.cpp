@@ -75,9 +75,9 @@ TEST(MemoryRules, NothingIsSaidWithoutHistory) {
 TEST(MemoryRules, FragmentationOnEitherSideOfItsThresholds) {
   Made made({AllocatorAction::kSegmentAlloc, AllocatorAction::kAlloc});
   made.set_peak(MemoryLevelKind::kReserved, 1000 * kMiB);
-  made.set_peak(MemoryLevelKind::kActive, 851 * kMiB);
+  made.set_peak(MemoryLevelKind::kActive, 821 * kMiB);
   EXPECT_FALSE(find_fragmentation(made.input()));
-  made.set_peak(MemoryLevelKind::kActive, 850 * kMiB);
+  made.set_peak(MemoryLevelKind::kActive, 820 * kMiB);
   ASSERT_TRUE(find_fragmentation(made.input()));
   // The same share of a small process: what a few pools round up to.
   made.set_peak(MemoryLevelKind::kReserved, 127 * kMiB);
@@ -85,6 +85,28 @@ TEST(MemoryRules, FragmentationOnEitherSideOfItsThresholds) {
   EXPECT_FALSE(find_fragmentation(made.input()));
   made.set_peak(MemoryLevelKind::kReserved, 128 * kMiB);
   EXPECT_TRUE(find_fragmentation(made.input()));
+}
+
+TEST(MemoryRules, WhatWasReservedBeforeTheHistoryMayHaveBeenInUse) {
+  Made made({AllocatorAction::kAlloc});
+  made.set_peak(MemoryLevelKind::kReserved, 1000 * kMiB);
+  made.set_peak(MemoryLevelKind::kActive, 500 * kMiB);
+  made.device().levels[static_cast<std::size_t>(MemoryLevelKind::kReserved)].start_bytes = 900 * kMiB;
+  const auto unsure = find_fragmentation(made.input());
+  ASSERT_TRUE(unsure);
+  EXPECT_EQ(unsure->severity, Severity::kInformation);
+  EXPECT_NE(unsure->title.find("500 MiB of the 1000 MiB reserved are not in use at once in this history"),
+            std::string::npos)
+      << unsure->title;
+  made.device().is_whole_life = true;
+  EXPECT_EQ(find_fragmentation(made.input())->severity, Severity::kNote);
+  // A part that was certainly never needed: taken in the history, above all that was there before.
+  made.device().is_whole_life = false;
+  made.device().levels[static_cast<std::size_t>(MemoryLevelKind::kReserved)].start_bytes = 700 * kMiB;
+  const auto sure = find_fragmentation(made.input());
+  EXPECT_EQ(sure->severity, Severity::kNote);
+  EXPECT_NE(sure->title.find("300 MiB of the 1000 MiB reserved were never in use at once"), std::string::npos)
+      << sure->title;
 }
 
 TEST(MemoryRules, AFailureComesFirstAndNamesWhatServes) {

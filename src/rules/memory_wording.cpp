@@ -51,7 +51,8 @@ std::string list_lines(const std::vector<LiveGroup>& lines, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
     const std::string& name = lines[i].name;
-    const char* joint = name == kNoFramesRecorded ? " with " : name == kOlderThanHistory ? " " : " of ";
+    const bool is_place = name == kOlderThanHistory || name == kOutsideModules;
+    const char* joint = name == kNoFramesRecorded ? " with " : is_place ? " " : " of ";
     if (i > 0) text += ", ";
     text += format_memory(lines[i].bytes) + joint + without_folders(name);
   }

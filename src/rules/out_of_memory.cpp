@@ -65,8 +65,19 @@ void add_holders(const MemoryRuleInput& input, std::size_t event, MemoryFinding&
   const auto lines = group_live(input.snapshot, input.facts, live, LiveGrouping::kLine);
   if (lines.empty()) return;
   finding.evidence.push_back({"Held at that moment: " + list_lines(lines, 3) + ".", event});
-  finding.advice.emplace_back("A smaller batch or sequence, or torch.utils.checkpoint around what holds most: " +
-                              without_folders(lines.front().name));
+  // Checkpointing helps where activations hold most, and nothing else of a user's is made smaller by it.
+  std::vector<AllocationId> activations = live;
+  std::erase_if(activations, [&](AllocationId id) {
+    return category_of(input.facts.allocations, id) != MemoryCategory::kActivation;
+  });
+  const auto kept = group_live(input.snapshot, input.facts, activations, LiveGrouping::kLine);
+  if (!kept.empty() && kept.front().name == lines.front().name) {
+    finding.advice.emplace_back("A smaller batch or sequence, or torch.utils.checkpoint around what holds most: " +
+                                without_folders(lines.front().name));
+  } else {
+    finding.advice.emplace_back("Hold less of " + without_folders(lines.front().name) +
+                                ", or a smaller batch or sequence");
+  }
 }
 
 }  // namespace
