@@ -53,10 +53,10 @@ TEST(ProfilerCost, TheDriverIsNoCostOfTheProfiler) {
 TEST(ProfilerCost, CapturesCostLessAndTheirFramesNothing) {
   TraceInfo info;
   info.producer = "capture";
-  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 200, 100, 50}));
+  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 1'500, 400, 100}));
   info.record_shapes = true;
   const ProfilerCost cost = ProfilerCost::of(info);
-  EXPECT_EQ(cost.op_ns, (Lanes{0, 800, 400, 200}));
+  EXPECT_EQ(cost.op_ns, (Lanes{0, 1'800, 700, 400}));
   ReplayGraph graph = graph_of({{HostLabel::kPython, 100'000}});
   work_of(graph).frame_count = 40;
   work_of(graph).step_mark_count = 1;
