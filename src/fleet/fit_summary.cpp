@@ -29,6 +29,7 @@ struct Limits {
   std::size_t text_bytes = kMostSummaryTextBytes;
   bool keeps_replay = true;
   bool keeps_group_ranks = true;
+  bool keeps_finding_texts = true;  // evidence and advice
 };
 
 // What is given up, in this order, until it fits: docs/formats/summary.md has the table. Rows of work go first, since
@@ -52,7 +53,8 @@ constexpr Limits kLimits[] = {
      .groups = 64,
      .text_bytes = 256,
      .keeps_replay = false,
-     .keeps_group_ranks = false},
+     .keeps_group_ranks = false,
+     .keeps_finding_texts = false},
     {.steps = 64,
      .work_rows = 16,
      .operators = 16,
@@ -61,7 +63,8 @@ constexpr Limits kLimits[] = {
      .groups = 16,
      .text_bytes = 128,
      .keeps_replay = false,
-     .keeps_group_ranks = false},
+     .keeps_group_ranks = false,
+     .keeps_finding_texts = false},
 };
 
 void limit_steps(RankSummary& summary, std::size_t most) {
@@ -101,7 +104,7 @@ void limit_operators(std::vector<SummaryOperator>& operators, std::size_t most) 
 template <class Visit>
 void for_each_text(RankSummary& summary, Visit&& visit) {
   for (std::string* text : {&summary.source, &summary.host_name, &summary.backend, &summary.device_name,
-                            &summary.torch_version, &summary.step_source, &summary.verdict}) {
+                            &summary.torch_version, &summary.step_source, &summary.step_detail, &summary.verdict}) {
     visit(*text);
   }
   for (std::optional<std::string>* text : {&summary.headline_withheld, &summary.replay.refused}) {
@@ -118,6 +121,8 @@ void for_each_text(RankSummary& summary, Visit&& visit) {
   for (SummaryOperator& row : summary.operators) visit(row.name);
   for (SummaryFinding& finding : summary.findings) {
     for (std::string* text : {&finding.id, &finding.severity, &finding.title}) visit(*text);
+    for (std::string& text : finding.evidence) visit(text);
+    for (std::string& text : finding.advice) visit(text);
   }
 }
 
@@ -127,6 +132,17 @@ void limit_groups(RankSummary& summary, std::size_t most) {
   summary.collectives_not_kept_count += static_cast<std::int64_t>(std::erase_if(summary.collectives, is_past));
   if (summary.groups.size() > most) summary.groups.resize(most);
   if (summary.collective_names.size() > most_names) summary.collective_names.resize(most_names);
+}
+
+// Of a cut list the first ones: rules say the most telling first.
+void limit_findings(std::vector<SummaryFinding>& findings, std::size_t most, bool keeps_texts) {
+  if (findings.size() > most) findings.resize(most);
+  for (SummaryFinding& finding : findings) {
+    for (std::vector<std::string>* texts : {&finding.evidence, &finding.advice}) {
+      if (!keeps_texts) texts->clear();
+      if (texts->size() > kMostFindingTexts) texts->resize(kMostFindingTexts);
+    }
+  }
 }
 
 void limit_group_ranks(std::vector<SummaryGroup>& groups, bool keeps_any) {
@@ -173,7 +189,7 @@ void apply(const Limits& limits, RankSummary& summary) {
   limit_collectives(summary, limits.collectives);
   limit_group_ranks(summary.groups, limits.keeps_group_ranks);
   limit_replay(summary, limits.keeps_replay && !are_renumbered && points_into(summary));
-  if (summary.findings.size() > limits.findings) summary.findings.resize(limits.findings);
+  limit_findings(summary.findings, limits.findings, limits.keeps_finding_texts);
   if (summary.steps_left_out.size() > kMostStepsLeftOut) summary.steps_left_out.resize(kMostStepsLeftOut);
   for_each_text(summary, [&](std::string& text) { text = fit_text(std::move(text), limits.text_bytes); });
 }

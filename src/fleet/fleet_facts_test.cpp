@@ -328,6 +328,19 @@ TEST(FleetRoster, ranks_outside_the_world_are_named) {
   EXPECT_NE(at->finding.evidence.back().text.find("rank 5000"), std::string::npos);
 }
 
+TEST(FleetRoster, ranks_outside_the_world_are_not_counted_in_the_verdict) {
+  MadeFleet fleet(R"(
+    rank 0  |ccA==|
+    rank 1  |ccA==|
+    rank 2  |ccA==|
+    A = allreduce of dp on 0 1 2
+  )");
+  fleet.rank(2).rank = 5000;
+  const FleetAnswer answer = judge_fleet(fleet.run);
+  EXPECT_EQ(answer.facts.missing_count, 1);
+  EXPECT_EQ(answer.verdict, "No fault found on 2 ranks that are here.");
+}
+
 TEST(FleetRoster, ranks_that_groups_lack_are_named_from_their_lists) {
   MadeFleet fleet(R"(
     rank 0  |ccD---==|
@@ -349,7 +362,7 @@ TEST(FleetRoster, ranks_that_groups_lack_are_named_from_their_lists) {
   ASSERT_NE(at, answer.findings.end());
   EXPECT_EQ(at->finding.evidence.back().text, "Group 7 (mesh_dp) of 4 ranks lacks rank 6.");
 
-  fleet.rank(4).rank.reset();
+  fleet.rank(2).rank.reset();
   EXPECT_TRUE(compute_fleet_facts(fleet.run).groups[0].missing.empty()) << "the file without a rank may be it";
 }
 
@@ -424,6 +437,31 @@ TEST(FleetFacts, findings_of_ranks_are_told_once_from_the_worst) {
   ASSERT_EQ(facts.findings.size(), 1U);
   EXPECT_EQ(facts.findings[0].ranks, (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(facts.findings[0].worst, 2U);
+}
+
+TEST(FleetFacts, findings_of_ranks_carry_their_proof_and_advice) {
+  MadeFleet fleet(kLateRank);
+  fleet.rank(0).findings.push_back({"hidden-sync", "fault", Estimate{1, 2, 3}, 0.02, "a line waits"});
+  fleet.rank(2).findings.push_back({"hidden-sync", "fault", Estimate{4, 5, 6}, 0.05, "a line waits longer"});
+  const auto finding_of = [&] {
+    const FleetAnswer answer = judge_fleet(fleet.run);
+    const auto at = std::find_if(answer.findings.begin(), answer.findings.end(),
+                                 [](const FleetFinding& f) { return f.finding.id == "hidden-sync"; });
+    return at == answer.findings.end() ? Finding() : at->finding;
+  };
+  const Finding old = finding_of();
+  EXPECT_TRUE(old.evidence.empty()) << "a summary of version 1 has none";
+  ASSERT_EQ(old.advice.size(), 1U);
+  EXPECT_NE(old.advice[0].find("stepscope report " + fleet.rank(2).source), std::string::npos);
+
+  fleet.rank(2).findings.back().evidence = {"It waits 6 ms."};
+  fleet.rank(2).findings.back().advice = {"Do not ask."};
+  fleet.rank(2).findings.back().saving_as_recorded = true;
+  const Finding finding = finding_of();
+  ASSERT_EQ(finding.evidence.size(), 1U);
+  EXPECT_EQ(finding.evidence[0].text, "It waits 6 ms.");
+  EXPECT_EQ(finding.advice, std::vector<std::string>{"Do not ask."});
+  EXPECT_TRUE(finding.saving_as_recorded);
 }
 
 TEST(FleetFacts, nothing_and_nonsense_are_survived) {

@@ -341,9 +341,9 @@ std::optional<Finding> find_slow_gpus(const FleetFacts& facts) {
   return finding;
 }
 
-// "group 3 (mesh_tp)"
+// "Group 3 (mesh_tp)"
 std::string group_words(const FleetGroup& group) {
-  const std::string name = group.name.empty() ? "a group without a name" : "group " + group.name;
+  const std::string name = group.name.empty() ? "A group without a name" : "Group " + group.name;
   return group.description.empty() ? name : name + " (" + group.description + ")";
 }
 
@@ -353,9 +353,8 @@ void add_lacking_groups(const FleetFacts& facts, std::vector<std::string>& what,
   for (const FleetGroup& group : facts.groups) {
     if (group.missing.empty() || group.missing == facts.missing) continue;
     if (said++ == kMostNamed) break;
-    finding.evidence.push_back({capital(group_words(group)) + " of " +
-                                    count_of(counted(group.ranks.size()), "rank", "ranks") + " lacks " +
-                                    name_ranks(group.missing, kMostNamed) + ".",
+    finding.evidence.push_back({group_words(group) + " of " + count_of(counted(group.ranks.size()), "rank", "ranks") +
+                                    " lacks " + name_ranks(group.missing, kMostNamed) + ".",
                                 std::nullopt});
   }
   if (said > 0 && what.empty()) what.emplace_back("ranks of process groups have no file");
@@ -420,8 +419,9 @@ Severity severity_of(const std::string& name) {
   return name == severity_name(Severity::kNote) ? Severity::kNote : Severity::kInformation;
 }
 
-// A summary keeps no advice: the trace it was made of has it.
-std::vector<std::string> advice_of(const FleetRank& rank) {
+// A summary of version 1 keeps no advice: the trace it was made of has it.
+std::vector<std::string> advice_of(const SummaryFinding& finding, const FleetRank& rank) {
+  if (!finding.advice.empty() || !finding.evidence.empty()) return finding.advice;
   const bool has_file = !rank.source.empty() && rank.source != "standard input" && rank.source != "-";
   return {"The proof and what to change, from that rank's trace: stepscope report " +
           (has_file ? rank.source : "FILE")};
@@ -435,7 +435,9 @@ FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared, boo
       is_of_typical ? shared.at_worst.title : capital(facts.ranks[shared.worst].label) + ": " + shared.at_worst.title;
   out.finding.saving = shared.at_worst.saving;
   out.finding.saving_ratio = shared.at_worst.saving_ratio;
-  out.finding.advice = advice_of(facts.ranks[shared.worst]);
+  out.finding.saving_as_recorded = shared.at_worst.saving_as_recorded;
+  for (const std::string& text : shared.at_worst.evidence) out.finding.evidence.push_back({text, std::nullopt});
+  out.finding.advice = advice_of(shared.at_worst, facts.ranks[shared.worst]);
   out.ranks = shared.ranks;
   out.worst = shared.worst;
   return out;
@@ -452,6 +454,10 @@ void forget_dropped(const RunSummary& run, const std::vector<FleetFinding>& find
     rank.first_finding_saving_ns =
         other != nullptr && other->saving ? std::optional(other->saving->mid_ns) : std::nullopt;
   }
+}
+
+bool is_outside(const FleetFacts& facts, std::int64_t rank) {
+  return std::find(facts.outside.begin(), facts.outside.end(), rank) != facts.outside.end();
 }
 
 int place_of(const FleetFinding& finding) {
@@ -524,8 +530,14 @@ std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<Fleet
     if (found.finding.severity != Severity::kFault || found.finding.id == "incomplete-data") continue;
     return found.finding.title + "." + (found.finding.gain.empty() ? "" : " " + found.finding.gain);
   }
-  const std::string of = facts.missing_count == 0 ? "" : judged == 1 ? " that is here" : " that are here";
-  std::string out = "No fault found on " + count_of(static_cast<std::int64_t>(judged), "rank", "ranks") + of + ".";
+  // A rank that the world does not have is none of "2 of 8 ranks".
+  const auto strange = std::count_if(facts.ranks.begin(), facts.ranks.end(), [&](const FleetRank& rank) {
+    return !rank.headline_withheld && !rank.is_times_only && rank.rank && is_outside(facts, *rank.rank);
+  });
+  const auto counted_ranks = judged > strange ? judged - strange : judged;
+  const std::string of = facts.missing_count == 0 ? "" : counted_ranks == 1 ? " that is here" : " that are here";
+  std::string out =
+      "No fault found on " + count_of(static_cast<std::int64_t>(counted_ranks), "rank", "ranks") + of + ".";
   for (const FleetFinding& found : findings) {
     if (found.finding.id == "compute-bound") return out + " " + found.finding.title + ".";
   }

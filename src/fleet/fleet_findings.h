@@ -11,8 +11,8 @@
 namespace stepscope {
 
 struct FleetFinding {
-  Finding finding;                 // one that ranks have by themselves has no evidence or gain (summaries keep
-                                   // none), and for advice the command that shows them
+  Finding finding;                 // one that ranks have by themselves has the evidence and advice of `worst`, and no
+                                   // gain: what it would bring that rank alone is none to the run
   std::vector<std::size_t> ranks;  // that have one of this id by themselves; indices into FleetFacts::ranks
   std::optional<std::size_t>
       worst;  // of them, whose numbers these are; missing: found by looking at all ranks together

@@ -7,15 +7,18 @@
 // summaries are put together changes no bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/host_label.h"
 #include "analyze/idle.h"
 #include "analyze/kernel_class.h"
 #include "analyze/what_if.h"
+#include "base/result.h"
 #include "base/time.h"
 
 namespace stepscope {
@@ -87,6 +90,10 @@ struct SummaryFinding {
   std::optional<Estimate> saving;
   std::optional<double> saving_ratio;
   std::string title;
+  // Version 2 of the file, as all that say so; a file of version 1 has none of it.
+  std::vector<std::string> evidence{};  // sentences
+  std::vector<std::string> advice{};
+  bool saving_as_recorded = false;  // Finding::saving_as_recorded
 };
 
 // The rank's replay graph, reduced to where ranks meet; an edge says "not before from + weight". A point without edges
@@ -122,6 +129,12 @@ struct SummaryReplay {
   std::optional<std::string> refused;  // why there is none
 };
 
+// What the profiler was asked to record beside times. Each costs the host time that the program alone does not take.
+struct SummaryOptions {
+  bool memory = false, stacks = false, flops = false, modules = false;
+  bool operator==(const SummaryOptions&) const = default;
+};
+
 struct RankSummary {
   // Who: distributedInfo, else what the file's name says (rank_is_from_name), else missing.
   std::optional<std::int64_t> rank, world_size;
@@ -136,6 +149,10 @@ struct RankSummary {
   std::string torch_version;  // empty if absent
   bool has_clock = false;     // the times are on the host's clock
   bool has_shapes = false;
+  std::optional<SummaryOptions> options;  // version 2
+  // Which process it was (version 2): recordings of one have its number, and CUPTI numbers their calls on and on.
+  std::optional<std::int64_t> process_id;
+  std::optional<std::int64_t> first_correlation, last_correlation;
 
   // How complete.
   std::uint64_t text_bytes = 0, event_count = 0;
@@ -144,6 +161,7 @@ struct RankSummary {
   std::optional<std::string> headline_withheld;
   bool is_host_only = false;
   std::string step_source;                   // step_source_name()
+  std::string step_detail;                   // Steps::source_detail, "span `train`": version 2
   std::vector<std::int64_t> steps_left_out;  // numbers of incomplete steps
   // Steps beyond the first so many are in no list (docs/formats/summary.md says how many fit); how many that were.
   std::int64_t steps_not_kept_count = 0;
@@ -163,10 +181,15 @@ struct RankSummary {
   SummaryReplay replay;
 };
 
+// Words of ErrorCode, in its order, as files and JSON say them.
+inline constexpr std::array<std::string_view, 8> kErrorCodeWords = {
+    "not_found", "permission", "io", "empty", "unknown_format", "damaged", "invalid_argument", "unsupported"};
+
 // A file of the run that gave nothing.
 struct UnreadableRank {
   std::string source;
   std::string reason;
+  ErrorCode code = ErrorCode::kDamaged;  // version 2
   auto operator<=>(const UnreadableRank&) const = default;
 };
 

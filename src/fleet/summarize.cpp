@@ -5,6 +5,7 @@
 #include "fleet/summarize.h"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 #include "analyze/averages.h"
@@ -31,6 +32,7 @@ void add_identity(const Trace& trace, const Facts& facts, RankSummary& summary) 
   summary.backend = info.backend;
   summary.torch_version = info.torch_version;
   summary.has_shapes = info.record_shapes || facts.flops.shapes_recorded;
+  summary.options = SummaryOptions{info.profile_memory, info.with_stack, info.with_flops, info.with_modules};
   summary.peak_flops_per_s = facts.efficiency.peak_flops_per_s;
   if (facts.main_busy() == nullptr) return;
   const DeviceId device = facts.main_busy()->device;
@@ -38,6 +40,27 @@ void add_identity(const Trace& trace, const Facts& facts, RankSummary& summary) 
   summary.device_number = trace.devices.number[device];
   const MaybeInt memory = trace.devices.memory_bytes[device];
   if (memory.has_value()) summary.device_memory_bytes = memory.value();
+}
+
+// The process of the thread that runs the steps, where its key is a number; and what of its calls was recorded.
+void add_process(const Trace& trace, const Facts& facts, RankSummary& summary) {
+  const ThreadId thread = facts.steps.main_thread;
+  if (!thread.has_value()) return;
+  const ProcessId process = trace.threads.process[thread];
+  const std::string_view key = trace.text(trace.processes.key[process]);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  if (error == std::errc() && end == key.data() + key.size() && number >= 0) summary.process_id = number;
+  for (const ThreadId each : trace.threads.ids().ids()) {
+    if (trace.threads.process[each] != process) continue;
+    for (const CallId call : trace.calls_of_thread[each].ids()) {
+      const MaybeInt correlation = trace.calls.correlation[call];
+      if (correlation.value_or(0) <= 0) continue;
+      const std::int64_t at = correlation.value();
+      summary.first_correlation = std::min(summary.first_correlation.value_or(at), at);
+      summary.last_correlation = std::max(summary.last_correlation.value_or(at), at);
+    }
+  }
 }
 
 void add_completeness(const Trace& trace, const Facts& facts, RankSummary& summary) {
@@ -52,6 +75,7 @@ void add_completeness(const Trace& trace, const Facts& facts, RankSummary& summa
   summary.headline_withheld = facts.ledger.headline_withheld;
   summary.is_host_only = facts.ledger.is_host_only;
   summary.step_source = step_source_name(facts.steps.source);
+  summary.step_detail = facts.steps.source_detail;
   summary.steps_left_out = facts.steps.left_out;
 }
 
@@ -146,8 +170,12 @@ void add_operators(const Trace& trace, const Facts& facts, RankSummary& summary)
 
 void add_findings(std::span<const Finding> findings, RankSummary& summary) {
   for (const Finding& finding : findings) {
-    summary.findings.push_back({finding.id, std::string(severity_name(finding.severity)), finding.saving,
-                                finding.saving_ratio, finding.title});
+    SummaryFinding kept{finding.id,     std::string(severity_name(finding.severity)),
+                        finding.saving, finding.saving_ratio,
+                        finding.title,  {},
+                        finding.advice, finding.saving_as_recorded};
+    for (const Evidence& evidence : finding.evidence) kept.evidence.push_back(evidence.text);
+    summary.findings.push_back(std::move(kept));
   }
 }
 
@@ -157,6 +185,7 @@ RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<co
                             const std::string& verdict) {
   RankSummary summary;
   add_identity(trace, facts, summary);
+  add_process(trace, facts, summary);
   add_completeness(trace, facts, summary);
   add_findings(findings, summary);
   summary.verdict = verdict;

@@ -218,20 +218,19 @@ class Reader {
 
 }  // namespace
 
-Result<RankSummary> decode_rank(std::string_view payload, DecodeBudget& budget) {
+Result<RankSummary> decode_rank(std::string_view payload, DecodeBudget& budget, std::uint32_t version) {
   Reader reader(payload, budget);
   RankSummary rank;
-  SummaryLayout<Reader>(reader).rank(rank);
+  SummaryLayout<Reader>(reader, version).rank(rank);
   const Status status = reader.finish();
   if (!status) return status.error();
   return rank;
 }
 
-Result<UnreadableRank> decode_unreadable(std::string_view payload, DecodeBudget& budget) {
+Result<UnreadableRank> decode_unreadable(std::string_view payload, DecodeBudget& budget, std::uint32_t version) {
   Reader reader(payload, budget);
   UnreadableRank file;
-  reader.text(file.source);
-  reader.text(file.reason);
+  SummaryLayout<Reader>(reader, version).unreadable(file);
   const Status status = reader.finish();
   if (!status) return status.error();
   return file;

@@ -108,14 +108,13 @@ class Writer {
 
 std::string encode_rank(const RankSummary& rank) {
   Writer writer;
-  SummaryLayout<Writer>(writer).rank(rank);
+  SummaryLayout<Writer>(writer, kSummaryVersion).rank(rank);
   return std::move(writer).finish();
 }
 
 std::string encode_unreadable(const UnreadableRank& file) {
   Writer writer;
-  writer.text(file.source);
-  writer.text(file.reason);
+  SummaryLayout<Writer>(writer, kSummaryVersion).unreadable(file);
   return std::move(writer).finish();
 }
 

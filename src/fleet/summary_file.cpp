@@ -28,7 +28,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view kMagic = "\x89SSS\r\n\x1a\n";
-constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kRecordHeaderBytes = 24;
 constexpr std::uint32_t kRankRecord = 0, kUnreadableRecord = 1;
@@ -88,14 +87,15 @@ class FileReader {
     if (!is_summary(bytes_)) return error(ErrorCode::kUnknownFormat, "not a summary (*.sss) of stepscope");
     if (bytes_.size() < kHeaderBytes) return damaged("it is cut inside its header");
     const auto version = get<std::uint32_t>(bytes_, 8);
-    if (version > kVersion) {
+    if (version > kSummaryVersion) {
       return error(ErrorCode::kUnsupported, "a summary of version " + std::to_string(version) +
                                                 ", made by a newer stepscope; this one reads version " +
-                                                std::to_string(kVersion));
+                                                std::to_string(kSummaryVersion));
     }
     if (get<std::uint64_t>(bytes_, 24) != XXH3_64bits(bytes_.data(), 24) || version == 0) {
       return damaged("its header fails its checksum");
     }
+    version_ = version;
     const auto size = get<std::uint64_t>(bytes_, 16);
     if (size > bytes_.size() - kHeaderBytes)
       return damaged("it is cut: " + std::to_string(bytes_.size()) + " bytes of " +
@@ -135,7 +135,7 @@ class FileReader {
   }
 
   Status add_rank(std::string payload) {
-    Result<RankSummary> rank = decode_rank(payload, budget_);
+    Result<RankSummary> rank = decode_rank(payload, budget_, version_);
     if (!rank) return damaged(rank.error().message);
     if (!run_.unreadable.empty()) return damaged("a rank behind the unreadable files");
     if (!run_.ranks.empty() && !is_before({run_.ranks.back().rank, last_payload_}, {rank->rank, payload})) {
@@ -146,7 +146,7 @@ class FileReader {
     return Done{};
   }
   Status add_unreadable(std::string_view payload) {
-    const Result<UnreadableRank> file = decode_unreadable(payload, budget_);
+    const Result<UnreadableRank> file = decode_unreadable(payload, budget_, version_);
     if (!file) return damaged(file.error().message);
     if (!run_.unreadable.empty() && !(run_.unreadable.back() < *file)) {
       return damaged("unreadable files that are not in order");
@@ -159,6 +159,7 @@ class FileReader {
   const std::string& file_;
   DecodeBudget budget_;
   std::size_t at_ = 0;
+  std::uint32_t version_ = kSummaryVersion;
   RunSummary run_;
   std::string last_payload_;
 };
@@ -177,7 +178,7 @@ std::string write_summary(const RunSummary& run) {
     ++count;
   }
   std::string bytes(kMagic);
-  put(bytes, kVersion);
+  put(bytes, kSummaryVersion);
   put(bytes, count);
   put(bytes, static_cast<std::uint64_t>(records.size()));
   put(bytes, static_cast<std::uint64_t>(XXH3_64bits(bytes.data(), bytes.size())));

@@ -63,7 +63,9 @@ void expect_same_lists(const RankSummary& a, const RankSummary& b) {
   }
   ASSERT_EQ(a.findings.size(), b.findings.size());
   for (std::size_t i = 0; i < a.findings.size(); ++i) {
-    const auto all = [](const SummaryFinding& f) { return std::tie(f.id, f.severity, f.saving_ratio, f.title); };
+    const auto all = [](const SummaryFinding& f) {
+      return std::tie(f.id, f.severity, f.saving_ratio, f.title, f.evidence, f.advice, f.saving_as_recorded);
+    };
     EXPECT_EQ(all(a.findings[i]), all(b.findings[i]));
     expect_same(a.findings[i].saving, b.findings[i].saving);
   }
@@ -90,12 +92,12 @@ void expect_same(const RankSummary& a, const RankSummary& b) {
   const auto identity = [](const RankSummary& r) {
     return std::tie(r.rank, r.world_size, r.rank_is_from_name, r.source, r.host_name, r.backend, r.device_name,
                     r.device_number, r.device_memory_bytes, r.peak_flops_per_s, r.torch_version, r.has_clock,
-                    r.has_shapes);
+                    r.has_shapes, r.options, r.process_id, r.first_correlation, r.last_correlation);
   };
   EXPECT_EQ(identity(a), identity(b));
   const auto completeness = [](const RankSummary& r) {
     return std::tie(r.text_bytes, r.event_count, r.launch_count, r.gpu_event_count, r.linked_gpu_event_count,
-                    r.lost_count, r.headline_withheld, r.is_host_only, r.step_source, r.steps_left_out,
+                    r.lost_count, r.headline_withheld, r.is_host_only, r.step_source, r.step_detail, r.steps_left_out,
                     r.steps_not_kept_count, r.collectives_not_kept_count, r.flops_per_step, r.mfu_ratio, r.verdict);
   };
   EXPECT_EQ(completeness(a), completeness(b));
@@ -122,11 +124,12 @@ TEST(SummaryFile, NoFieldIsForgotten) {
   EXPECT_EQ(sizeof(SummaryCollective), 72U);
   EXPECT_EQ(sizeof(SummaryWork), 176U);
   EXPECT_EQ(sizeof(SummaryOperator), 48U);
-  EXPECT_EQ(sizeof(SummaryFinding), 144U);
+  EXPECT_EQ(sizeof(SummaryFinding), 200U);
+  EXPECT_EQ(sizeof(SummaryOptions), 4U);
   EXPECT_EQ(sizeof(SummaryReplayPoint), 16U);
   EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
   EXPECT_EQ(sizeof(SummaryReplay), 104U);
-  EXPECT_EQ(sizeof(RankSummary), 784U);
+  EXPECT_EQ(sizeof(RankSummary), 864U);
   EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
 }
 
@@ -192,9 +195,9 @@ TEST(SummaryFile, EveryFlippedBitIsFound) {
 
 TEST(SummaryFile, ANewerVersionIsNamed) {
   std::string bytes = write_summary({});
-  bytes[8] = 2;
+  bytes[8] = 3;
   EXPECT_EQ(damaged_message(bytes),
-            "x.sss: a summary of version 2, made by a newer stepscope; this one reads version 1 (at byte 0)");
+            "x.sss: a summary of version 3, made by a newer stepscope; this one reads version 2 (at byte 0)");
 }
 
 TEST(SummaryFile, OtherFilesAreToldApart) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string_view>
 
 #include "fleet/rank_summary.h"
@@ -27,7 +28,8 @@ inline constexpr std::array<std::string_view, 7> kReplayPointWords = {"origin", 
 template <class Io>
 class SummaryLayout {
  public:
-  explicit SummaryLayout(Io& io) : io_(io) {}
+  // `version` of the file.
+  SummaryLayout(Io& io, std::uint32_t version) : io_(io), version_(version) {}
 
   // `Rank` is RankSummary, const when it is written.
   template <class Rank>
@@ -45,6 +47,14 @@ class SummaryLayout {
     findings(rank.findings);
     io_.text(rank.verdict);
     replay(rank);
+    if (version_ >= 2) additions(rank);
+  }
+
+  template <class File>
+  void unreadable(File& file) {
+    io_.text(file.source);
+    io_.text(file.reason);
+    if (version_ >= 2) io_.word(file.code, kErrorCodeWords);
   }
 
  private:
@@ -56,30 +66,27 @@ class SummaryLayout {
   void maybes(List& list, Member member) {
     for (auto& row : list) io_.maybe(row.*member);
   }
-  // Each as its difference from the row before.
-  template <class List, class Member>
-  void numbers(List& list, Member member) {
+  // Each as its difference from the row before, the first from 0; `show` shows one and what it is told from.
+  template <class List, class Member, class Show>
+  static void deltas(List& list, Member member, Show show) {
     std::int64_t before = 0;
     for (auto& row : list) {
-      io_.number(row.*member, before);
-      before = row.*member;
+      auto& number = std::invoke(member, row);
+      show(number, before);
+      before = number;
     }
+  }
+  template <class List, class Member>
+  void numbers(List& list, Member member) {
+    deltas(list, member, [this](auto& number, std::int64_t from) { io_.number(number, from); });
   }
   template <class List, class Member>
   void times(List& list, Member member) {
-    TimeNs before = 0;
-    for (auto& row : list) {
-      io_.time(row.*member, before);
-      before = row.*member;
-    }
+    deltas(list, member, [this](auto& time, TimeNs from) { io_.time(time, from); });
   }
-  template <class List, class Member>
-  void lengths(List& list, Member member) {
-    DurationNs before = 0;
-    for (auto& row : list) {
-      io_.length(row.*member, before);
-      before = row.*member;
-    }
+  template <class List, class Member = std::identity>
+  void lengths(List& list, Member member = {}) {
+    deltas(list, member, [this](auto& length, DurationNs from) { io_.length(length, from); });
   }
 
   template <class Rank>
@@ -177,11 +184,7 @@ class SummaryLayout {
     for (auto& row : work) io_.length(row.gpu_sum_ns, 0);
     for (auto& row : work) {
       io_.fixed_size(row.busy_by_step_ns, step_count);
-      DurationNs before = 0;
-      for (auto& busy : row.busy_by_step_ns) {
-        io_.length(busy, before);
-        before = busy;
-      }
+      lengths(row.busy_by_step_ns);
     }
   }
 
@@ -225,6 +228,32 @@ class SummaryLayout {
     for (auto& edge : replay.edges) io_.length(edge.uncontended_ns, edge.unprofiled_ns);
   }
 
+  // What version 2 added: behind everything, so that what version 1 wrote is its beginning.
+  template <class Rank>
+  void additions(Rank& rank) {
+    io_.maybe(rank.process_id);
+    io_.maybe(rank.first_correlation);
+    io_.maybe(rank.last_correlation);
+    io_.text(rank.step_detail);
+    if (io_.has(rank.options)) {
+      io_.flag(rank.options->memory);
+      io_.flag(rank.options->stacks);
+      io_.flag(rank.options->flops);
+      io_.flag(rank.options->modules);
+    }
+    for (auto& finding : rank.findings) {
+      text_list(finding.evidence);
+      text_list(finding.advice);
+      io_.flag(finding.saving_as_recorded);
+    }
+  }
+
+  template <class Texts>
+  void text_list(Texts& texts) {
+    io_.size(texts, kMostFindingTexts);
+    for (auto& text : texts) io_.text(text);
+  }
+
   template <class Rank>
   static std::size_t limit_of(const SummaryReplayPoint& point, const Rank& rank) {
     switch (point.kind) {
@@ -242,6 +271,7 @@ class SummaryLayout {
 
   static constexpr std::size_t kMostSequence = std::size_t{1} << 31;
   Io& io_;
+  std::uint32_t version_;
 };
 
 }  // namespace stepscope

@@ -16,6 +16,7 @@ inline constexpr std::size_t kMostSummarySteps = 1024;
 inline constexpr std::size_t kMostWorkRows = 512;
 inline constexpr std::size_t kMostOperatorRows = 256;
 inline constexpr std::size_t kMostSummaryFindings = 64;
+inline constexpr std::size_t kMostFindingTexts = 12;  // sentences of evidence, and of advice, of one finding
 inline constexpr std::size_t kMostSummaryGroups = 1024;
 inline constexpr std::size_t kMostCollectiveNames = 256;
 inline constexpr std::size_t kMostSummaryCollectives = 16'384;

@@ -1,6 +1,7 @@
 // A rank's summary as bytes without frame and compression, and back.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@
 #include "fleet/rank_summary.h"
 
 namespace stepscope {
+
+// What is written; every version up to it is read.
+inline constexpr std::uint32_t kSummaryVersion = 2;
 
 // Of a summary that fits (fit_summary). Equal summaries give equal bytes.
 [[nodiscard]] std::string encode_rank(const RankSummary& rank);
@@ -17,9 +21,11 @@ struct DecodeBudget {
   std::uint64_t left_bytes = 0;
 };
 // What is wrong in words, with the byte of the payload; the caller adds the file.
-[[nodiscard]] Result<RankSummary> decode_rank(std::string_view payload, DecodeBudget& budget);
+[[nodiscard]] Result<RankSummary> decode_rank(std::string_view payload, DecodeBudget& budget,
+                                              std::uint32_t version = kSummaryVersion);
 
 [[nodiscard]] std::string encode_unreadable(const UnreadableRank& file);
-[[nodiscard]] Result<UnreadableRank> decode_unreadable(std::string_view payload, DecodeBudget& budget);
+[[nodiscard]] Result<UnreadableRank> decode_unreadable(std::string_view payload, DecodeBudget& budget,
+                                                       std::uint32_t version = kSummaryVersion);
 
 }  // namespace stepscope

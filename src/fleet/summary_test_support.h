@@ -28,7 +28,7 @@ class SummaryMaker {
     if (chance()) made.world_size = number(1, 1 << 14);
     made.rank_is_from_name = chance();
     for (std::string* field : {&made.source, &made.host_name, &made.backend, &made.device_name, &made.torch_version,
-                               &made.step_source, &made.verdict}) {
+                               &made.step_source, &made.step_detail, &made.verdict}) {
       *field = text();
     }
     made.device_number = number(-1, 7);
@@ -36,6 +36,10 @@ class SummaryMaker {
     if (chance()) made.peak_flops_per_s = 989e12;
     made.has_clock = chance();
     made.has_shapes = chance();
+    if (chance()) made.options = SummaryOptions{chance(), chance(), chance(), chance()};
+    if (chance()) made.process_id = number(0, 1 << 22);
+    if (chance()) made.first_correlation = number(1, 1 << 20);
+    if (chance()) made.last_correlation = number(1 << 20, std::int64_t{1} << 32);
     made.text_bytes = random_();
     made.event_count = random_();
     for (std::int64_t* count : {&made.launch_count, &made.gpu_event_count, &made.linked_gpu_event_count,
@@ -50,6 +54,9 @@ class SummaryMaker {
     add_work(made);
     for (std::int64_t i = number(0, 4); i > 0; --i) {
       made.findings.push_back({text(), text(), estimate(), chance() ? std::optional(0.25) : std::nullopt, text()});
+      for (std::int64_t k = number(0, 3); k > 0; --k) made.findings.back().evidence.push_back(text());
+      for (std::int64_t k = number(0, 3); k > 0; --k) made.findings.back().advice.push_back(text());
+      made.findings.back().saving_as_recorded = chance();
     }
     made.unprofiled_step = estimate();
     if (chance()) made.flops_per_step = 15.358e12;
@@ -61,7 +68,9 @@ class SummaryMaker {
   RunSummary run(std::size_t most_ranks) {
     RunSummary made;
     for (std::int64_t i = number(0, static_cast<std::int64_t>(most_ranks)); i > 0; --i) made.ranks.push_back(rank());
-    for (std::int64_t i = number(0, 2); i > 0; --i) made.unreadable.push_back({text(3), text(3)});
+    for (std::int64_t i = number(0, 2); i > 0; --i) {
+      made.unreadable.push_back({text(3), text(3), static_cast<ErrorCode>(number(0, 7))});
+    }
     return made;
   }
 

@@ -58,7 +58,7 @@ std::vector<SharedFinding> share_findings(const std::vector<Report>& reports, co
 
 std::string file_name(const Report& report) { return std::filesystem::path(report.info.source).filename().string(); }
 
-// A summary keeps a finding's numbers and title; the rank's own report, where there is one, the proof and the advice.
+// The rank's own report, where there is one, has what a summary does not keep: places on the timeline, and the gain.
 void add_proof(const FleetRank& rank, const std::vector<Report>& reports, Finding& finding) {
   for (const Report& report : reports) {
     if (report.info.source != rank.source || report.info.rank != rank.rank) continue;
