@@ -40,14 +40,15 @@ enum class GateTimeKind : std::uint8_t {
 inline constexpr std::string_view kListedStepSource = "listed";
 inline constexpr std::string_view kCommandStepSource = "command_run";
 
-// One execution of the program, or one recorded window of it. Of several ranks the slowest gives the steps (the one
-// whose median is the largest: a step is as slow as its slowest rank, and the largest of each step would be the noise
-// of all ranks), and the largest peak counts.
+// One execution of the program: all windows of it that were recorded. Of several ranks the slowest gives the steps (the
+// one whose median is the largest: a step is as slow as its slowest rank, and the largest of each step would be the
+// noise of all ranks), and the largest peak counts.
 struct GateRun {
   std::string source;  // the file of the rank that gives the steps
   GateTimeKind kind = GateTimeKind::kGpuSteps;
   std::vector<double> steps_ns;  // in the order in which they were taken
   std::int64_t rank_count = 1;
+  std::int64_t window_count = 1;                 // recordings that the steps are of, one after the other in one process
   std::optional<std::int64_t> rank, world_size;  // of the rank that gives the steps
   std::optional<std::int64_t> allocated_peak_bytes, reserved_peak_bytes;
   std::string device_name;  // empty if unknown
@@ -62,9 +63,10 @@ struct GateSide {
   std::optional<std::string> steps_withheld;  // why the step times cannot be trusted at all
 };
 
-// The runs in a set of summaries: recordings without a rank are one each; those of different ranks that began within a
-// minute of each other are one together. A rank that is there twice belongs to two runs; ranks of other world sizes or
-// backends never belong to one. Recordings that are equal but for the name of their file count once.
+// The runs in a set of summaries: recordings of one process are one, whichever rank it has; those without a rank are
+// one each; those of different ranks that began within a minute of each other are one together. A rank that is there
+// twice belongs to two runs; ranks of other world sizes or backends never belong to one. Recordings that are equal but
+// for the name of their file count once.
 [[nodiscard]] GateSide gate_side(const RunSummary& run);
 
 // Takes out runs whose steps are those of another to the last digit, and says so: a copy knows nothing of how much runs

@@ -3,6 +3,10 @@
 // Summaries carry no name of their run, and a merged base has forgotten its files, so it is found again from ranks and
 // clocks: all ranks of a run begin to record within seconds of each other, while the next repetition of a program needs
 // longer to start. Names of files were rejected: they are anybody's.
+//
+// Windows of one process are one run: they share its allocator, its clocks' speed and where its memory lies, so that
+// the scatter between them is less than between runs, and a gate that took it for that would raise false alarms.
+// Nothing in a file names the process for sure (in containers all have the same number), so three signs have to agree.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -16,11 +20,14 @@ namespace stepscope {
 namespace {
 
 // Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
-// (windows of one process, a rank missing in some), the nearest window is the right one all the same.
+// (a rank missing in some), the nearest is the right one all the same.
 constexpr DurationNs kMostApartNs = 60'000'000'000;
 
+// Recordings of one process, in the order in which they were made; at least one.
+using Windows = std::vector<const RankSummary*>;
+
 struct Bundle {
-  std::vector<const RankSummary*> ranks;
+  std::vector<Windows> ranks;
   std::optional<TimeNs> start_ns;  // missing: no clock
 };
 
@@ -31,7 +38,7 @@ std::optional<TimeNs> start_of(const RankSummary& summary) {
 
 bool has_rank(const Bundle& bundle, std::int64_t rank) {
   return std::any_of(bundle.ranks.begin(), bundle.ranks.end(),
-                     [rank](const RankSummary* summary) { return summary->rank == rank; });
+                     [rank](const Windows& windows) { return windows.front()->rank == rank; });
 }
 
 // What is not known is no sign, as in fleet/roster.cpp.
@@ -42,8 +49,8 @@ bool are_strangers(const RankSummary& a, const RankSummary& b) {
 
 // The distance from a bundle that may take the recording; missing: it may not.
 std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& summary) {
-  if (!summary.rank || !bundle.ranks.front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
-  if (are_strangers(*bundle.ranks.front(), summary)) return std::nullopt;
+  if (!summary.rank || !bundle.ranks.front().front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
+  if (are_strangers(*bundle.ranks.front().front(), summary)) return std::nullopt;
   const auto start = start_of(summary);
   if (!start || !bundle.start_ns) return start || bundle.start_ns ? std::nullopt : std::optional<std::uint64_t>(0);
   const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
@@ -51,25 +58,60 @@ std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& s
   return apart <= static_cast<std::uint64_t>(kMostApartNs) ? std::optional(apart) : std::nullopt;
 }
 
-// In order of time where there is a clock, else as they stand.
-std::vector<Bundle> bundle_ranks(std::vector<const RankSummary*> ordered) {
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const RankSummary* a, const RankSummary* b) { return start_of(*a) < start_of(*b); });
-  std::vector<Bundle> bundles;
+// Is `later` another window of the process of `earlier`? The process's number and rank agree, and what a process counts
+// on goes on: CUPTI's numbers of its calls, or where there is no GPU the numbers of the steps and the time.
+bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
+  if (!earlier.process_id || earlier.process_id != later.process_id || earlier.rank != later.rank) return false;
+  if (earlier.host_name != later.host_name || are_strangers(earlier, later)) return false;
+  if (earlier.last_correlation && later.first_correlation) return *later.first_correlation > *earlier.last_correlation;
+  const auto before = start_of(earlier), after = start_of(later);
+  if (!before || !after || earlier.last_correlation || later.first_correlation) return false;
+  const SummaryStep& last = earlier.steps.back();
+  return *after >= last.start_ns + last.duration_ns && later.steps.front().number > last.number;
+}
+
+// Of one process or several; where there is a clock, by time.
+std::vector<Windows> group_by_process(std::vector<const RankSummary*> ordered) {
+  std::stable_sort(ordered.begin(), ordered.end(), [](const RankSummary* a, const RankSummary* b) {
+    return std::pair(start_of(*a), a->first_correlation) < std::pair(start_of(*b), b->first_correlation);
+  });
+  std::vector<Windows> processes;
+  std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<std::size_t>> by_number;  // and rank
   for (const RankSummary* summary : ordered) {
+    std::vector<std::size_t>* same = nullptr;
+    if (summary->process_id) same = &by_number[{*summary->process_id, summary->rank}];
+    const auto process = same == nullptr ? std::vector<std::size_t>::iterator()
+                                         : std::find_if(same->begin(), same->end(), [&](std::size_t at) {
+                                             return is_next_window(*processes[at].back(), *summary);
+                                           });
+    if (same != nullptr && process != same->end()) {
+      processes[*process].push_back(summary);
+      continue;
+    }
+    if (same != nullptr) same->push_back(processes.size());
+    processes.push_back({summary});
+  }
+  return processes;
+}
+
+// In the order of `processes`.
+std::vector<Bundle> bundle_ranks(std::vector<Windows> processes) {
+  std::vector<Bundle> bundles;
+  for (Windows& windows : processes) {
+    const RankSummary& first = *windows.front();
     Bundle* nearest = nullptr;
     std::uint64_t least = 0;
     for (Bundle& bundle : bundles) {
-      const auto apart = distance(bundle, *summary);
+      const auto apart = distance(bundle, first);
       if (!apart || (nearest != nullptr && *apart >= least)) continue;
       nearest = &bundle;
       least = *apart;
     }
     if (nearest == nullptr) {
-      bundles.push_back({{}, start_of(*summary)});
+      bundles.push_back({{}, start_of(first)});
       nearest = &bundles.back();
     }
-    nearest->ranks.push_back(summary);
+    nearest->ranks.push_back(std::move(windows));
   }
   return bundles;
 }
@@ -80,10 +122,11 @@ GateTimeKind kind_of(const RankSummary& summary) {
   return summary.is_host_only ? GateTimeKind::kHostSteps : GateTimeKind::kGpuSteps;
 }
 
-std::vector<double> durations_of(const RankSummary& summary) {
+std::vector<double> durations_of(const Windows& windows) {
   std::vector<double> durations;
-  durations.reserve(summary.steps.size());
-  for (const SummaryStep& step : summary.steps) durations.push_back(static_cast<double>(step.duration_ns));
+  for (const RankSummary* window : windows) {
+    for (const SummaryStep& step : window->steps) durations.push_back(static_cast<double>(step.duration_ns));
+  }
   return durations;
 }
 
@@ -93,23 +136,27 @@ void keep_larger(std::optional<std::int64_t>& peak, const std::optional<std::int
 
 GateRun run_of(const Bundle& bundle) {
   GateRun run;
-  const RankSummary* slowest = nullptr;
+  const Windows* slowest_windows = nullptr;
   double slowest_ns = -1;
-  for (const RankSummary* summary : bundle.ranks) {
-    const double median = quantile(durations_of(*summary), 0.5).value_or(0);
+  for (const Windows& windows : bundle.ranks) {
+    const double median = quantile(durations_of(windows), 0.5).value_or(0);
     if (median > slowest_ns) {
-      slowest = summary;
+      slowest_windows = &windows;
       slowest_ns = median;
     }
-    for (const SummaryStep& step : summary->steps) {
-      keep_larger(run.allocated_peak_bytes, step.allocated_peak_bytes);
-      keep_larger(run.reserved_peak_bytes, step.reserved_peak_bytes);
+    for (const RankSummary* window : windows) {
+      for (const SummaryStep& step : window->steps) {
+        keep_larger(run.allocated_peak_bytes, step.allocated_peak_bytes);
+        keep_larger(run.reserved_peak_bytes, step.reserved_peak_bytes);
+      }
     }
   }
+  const RankSummary* slowest = slowest_windows->front();
   run.source = slowest->source;
   run.kind = kind_of(*slowest);
-  run.steps_ns = durations_of(*slowest);
+  run.steps_ns = durations_of(*slowest_windows);
   run.rank_count = static_cast<std::int64_t>(bundle.ranks.size());
+  run.window_count = static_cast<std::int64_t>(slowest_windows->size());
   run.rank = slowest->rank;
   run.world_size = slowest->world_size;
   run.device_name = slowest->device_name;
@@ -180,14 +227,31 @@ bool any_memory(const RankSummary& summary) {
 
 void warn_of_ranks_without_memory(const std::vector<Bundle>& bundles, GateSide& side) {
   for (const Bundle& bundle : bundles) {
-    const auto with = std::count_if(bundle.ranks.begin(), bundle.ranks.end(),
-                                    [](const RankSummary* summary) { return any_memory(*summary); });
+    const auto with = std::count_if(bundle.ranks.begin(), bundle.ranks.end(), [](const Windows& windows) {
+      return std::any_of(windows.begin(), windows.end(), [](const RankSummary* each) { return any_memory(*each); });
+    });
     if (with > 0 && static_cast<std::size_t>(with) < bundle.ranks.size()) {
       side.warnings.push_back("memory was recorded of " + std::to_string(with) + " of " +
                               std::to_string(bundle.ranks.size()) + " ranks");
       return;
     }
   }
+}
+
+void warn_of_windows(const std::vector<Windows>& processes, GateSide& side) {
+  std::size_t count = 0;
+  const RankSummary* first = nullptr;
+  for (const Windows& windows : processes) {
+    count += windows.size() - 1;
+    if (first == nullptr && windows.size() > 1) first = windows[1];
+  }
+  if (first == nullptr) return;
+  const std::string others =
+      count == 1 ? "" : " and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
+  side.warnings.push_back(named(*first) + others +
+                          (count == 1
+                               ? " is a later window of a process that is there already, and no run of its own"
+                               : " are later windows of processes that are there already, and no runs of their own"));
 }
 
 void check_rank_counts(GateSide& side) {
@@ -205,7 +269,9 @@ void check_rank_counts(GateSide& side) {
 GateSide gate_side(const RunSummary& run) {
   GateSide side;
   const std::vector<const RankSummary*> recordings = without_copies(run, side);
-  const std::vector<Bundle> bundles = bundle_ranks(recordings);
+  std::vector<Windows> processes = group_by_process(recordings);
+  warn_of_windows(processes, side);
+  const std::vector<Bundle> bundles = bundle_ranks(std::move(processes));
   for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle));
   for (const RankSummary* summary : recordings) add_doubts(*summary, side);
   warn_of_ranks_without_memory(bundles, side);

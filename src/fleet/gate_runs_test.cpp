@@ -42,6 +42,63 @@ TEST(GateRuns, RanksOfOneTimeAreOneRunAndTheSlowestGivesItsSteps) {
   EXPECT_TRUE(side.losses.empty());
 }
 
+RankSummary window(std::optional<std::int64_t> rank, TimeNs start_ns, std::int64_t first_correlation) {
+  RankSummary made = summary(rank, start_ns, 10);
+  made.process_id = 7;
+  made.first_correlation = first_correlation;
+  made.last_correlation = first_correlation + 99;
+  return made;
+}
+
+TEST(GateRuns, WindowsOfOneProcessAreOneRun) {
+  RankSummary large = window({}, 300 * kSecond, 5000);
+  large.steps[3].allocated_peak_bytes = 77;
+  const GateSide side = gate_side({{large, window({}, 100 * kSecond, 1000), window({}, 200 * kSecond, 3000)}, {}});
+  ASSERT_EQ(side.runs.size(), 1U);
+  EXPECT_EQ(side.runs[0].source, "rank-1 at 100");
+  EXPECT_EQ(side.runs[0].steps_ns.size(), 30U);
+  EXPECT_EQ(side.runs[0].window_count, 3);
+  EXPECT_EQ(side.runs[0].rank_count, 1);
+  EXPECT_EQ(side.runs[0].allocated_peak_bytes, 77);
+  EXPECT_EQ(side.warnings, std::vector<std::string>{"rank-1 at 200 and 1 other are later windows of processes that are "
+                                                    "there already, and no runs of their own"});
+}
+
+TEST(GateRuns, WindowsOfAllRanksAreOneRun) {
+  const GateSide side = gate_side({{window(0, 100 * kSecond, 1000), window(1, 100 * kSecond, 1000),
+                                    window(0, 300 * kSecond, 3000), window(1, 300 * kSecond, 3000)},
+                                   {}});
+  ASSERT_EQ(side.runs.size(), 1U);
+  EXPECT_EQ(side.runs[0].rank_count, 2);
+  EXPECT_EQ(side.runs[0].steps_ns.size(), 20U);
+}
+
+TEST(GateRuns, RunsInContainersHaveOneProcessNumberAndAreRunsAllTheSame) {
+  // Each begins to count anew.
+  EXPECT_EQ(gate_side({{window({}, 100 * kSecond, 1000), window({}, 200 * kSecond, 1010)}, {}}).runs.size(), 2U);
+  RankSummary other_host = window({}, 200 * kSecond, 3000), other_process = other_host, unknown = other_host;
+  other_host.host_name = "node2";
+  other_process.process_id = 8;
+  unknown.process_id.reset();
+  for (const RankSummary& other : {other_host, other_process, unknown}) {
+    EXPECT_EQ(gate_side({{window({}, 100 * kSecond, 1000), other}, {}}).runs.size(), 2U);
+  }
+}
+
+TEST(GateRuns, WithoutAGpuTheNumbersOfTheStepsTellAProcess) {
+  RankSummary first = window({}, 100 * kSecond, 1), second = window({}, 200 * kSecond, 1);
+  for (RankSummary* each : {&first, &second}) {
+    each->first_correlation.reset();
+    each->last_correlation.reset();
+    for (int i = 0; i < 10; ++i) each->steps[static_cast<std::size_t>(i)].number = i;
+  }
+  EXPECT_EQ(gate_side({{first, second}, {}}).runs.size(), 2U) << "the same steps again";
+  for (SummaryStep& step : second.steps) step.number += 100;
+  EXPECT_EQ(gate_side({{first, second}, {}}).runs.size(), 1U);
+  second.has_clock = false;
+  EXPECT_EQ(gate_side({{first, second}, {}}).runs.size(), 2U);
+}
+
 TEST(GateRuns, CopiesCountOnce) {
   RankSummary copy = summary({}, 5 * kSecond, 10), other = copy;
   copy.source = "copy";

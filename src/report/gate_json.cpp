@@ -63,6 +63,7 @@ Json side_json(const GateSide& side, const std::vector<std::string>& files) {
                     {"step_count", run.steps_ns.size()},
                     {"rank", json_or_null(run.rank)},
                     {"rank_count", run.rank_count},
+                    {"window_count", run.window_count},
                     {"world_size", json_or_null(run.world_size)},
                     {"device_name", run.device_name.empty() ? Json(nullptr) : Json(run.device_name)},
                     {"allocated_peak_bytes", json_or_null(run.allocated_peak_bytes)},
