@@ -7,8 +7,8 @@
 // where a part is new.
 //
 // Ranks are matched by their number and never summed: a mean over ranks shows neither the one that is late nor those
-// that wait for it. One rank is taken apart, the one whose own work (its step without communication that nothing hides)
-// changed most; the waiting of the others follows from it.
+// that wait for it. One rank is taken apart, the one whose step without exposed communication changed
+// most; the waiting of the others follows from it.
 #pragma once
 
 #include <string>
@@ -136,7 +136,7 @@ struct RunDifference {
   std::vector<RankChange> ranks;  // matched, by rank
   // Indices into ranks.
   std::size_t typical = 0;  // the median change of the step
-  std::size_t largest = 0;  // the largest change of own work
+  std::size_t largest = 0;  // the largest change of the step without exposed communication
   RankDifference typical_rank;
   RankDifference largest_rank;                        // what explains; the same as typical_rank where they are one
   std::vector<std::int64_t> only_before, only_after;  // ranks without a partner

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -41,6 +42,7 @@ class Doubts {
     compare("steps are found in other ways: A by ", [](const RankSummary& run) { return run.step_source; });
     add_whole_windows();
     add_shapes();
+    add_options();
     return std::move(doubts_);
   }
 
@@ -85,6 +87,30 @@ class Doubts {
     if (first == second) return;
     doubts_.push_back(std::string("shapes are recorded in ") + (first ? "A" : "B") +
                       " only, which costs the host time; rows are matched without them");
+  }
+
+  // Of summaries of version 1 it is not known what else was recorded.
+  void add_options() {
+    const auto knows = [](const RankSummary* run) { return run->options.has_value(); };
+    if (!std::all_of(before_.begin(), before_.end(), knows) || !std::all_of(after_.begin(), after_.end(), knows))
+      return;
+    constexpr std::pair<bool SummaryOptions::*, const char*> kOptions[] = {{&SummaryOptions::memory, "memory"},
+                                                                           {&SummaryOptions::stacks, "stacks"},
+                                                                           {&SummaryOptions::flops, "FLOPs"},
+                                                                           {&SummaryOptions::modules, "modules"}};
+    std::string only_before, only_after;
+    for (const auto& [option, name] : kOptions) {
+      const auto has = [option = option](const RankSummary* run) { return (*run->options).*option; };
+      const bool first = std::any_of(before_.begin(), before_.end(), has);
+      const bool second = std::any_of(after_.begin(), after_.end(), has);
+      if (first == second) continue;
+      std::string& words = first ? only_before : only_after;
+      words += (words.empty() ? "" : ", ") + std::string(name);
+    }
+    for (const auto& [words, side] : {std::pair(&only_before, "A"), std::pair(&only_after, "B")}) {
+      if (!words->empty())
+        doubts_.push_back("recorded in " + std::string(side) + " only, at the host's cost: " + *words);
+    }
   }
 
   const RankRuns& before_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "fleet/difference_doubts.h"
 #include "fleet/made_summary_test_support.h"
 
 namespace stepscope {
@@ -253,6 +254,22 @@ TEST(Difference, ShapesOfOneSideOnlyAreLeftOut) {
   for (const WorkDifference& row : difference.typical_rank.work) EXPECT_EQ(row.match, WorkMatch::kSame);
   ASSERT_EQ(difference.doubts.size(), 1U);
   EXPECT_NE(difference.doubts.front().find("shapes are recorded in A only"), std::string::npos);
+}
+
+TEST(Difference, OtherOptionsOfTheProfilerAreADoubt) {
+  const auto doubts_of = [](std::optional<SummaryOptions> first, std::optional<SummaryOptions> second) {
+    RankSummary before = made_run({.seed = 1}), after = before;
+    before.options = first;
+    after.options = second;
+    return find_doubts({&before}, {&after});
+  };
+  const SummaryOptions plain, heavy{.memory = true, .stacks = true}, flops{.flops = true};
+  EXPECT_EQ(doubts_of(plain, heavy),
+            std::vector<std::string>{"recorded in B only, at the host's cost: memory, stacks"});
+  EXPECT_EQ(doubts_of(heavy, flops), (std::vector<std::string>{"recorded in A only, at the host's cost: memory, stacks",
+                                                               "recorded in B only, at the host's cost: FLOPs"}));
+  EXPECT_TRUE(doubts_of(heavy, heavy).empty());
+  EXPECT_TRUE(doubts_of(std::nullopt, heavy).empty()) << "a summary of version 1 does not say";
 }
 
 TEST(Difference, RanksAreMatchedAndTheOneThatChangedExplains) {

@@ -108,12 +108,12 @@ void add_diff_doubts(const DiffReport& report, Page& page) {
 void add_diff_ranks(const DiffReport& report, Page& page) {
   const RunDifference& difference = report.difference;
   if (difference.ranks.size() < 2) return;
-  add_title("Ranks, by own work: the step without communication that nothing hides", page);
+  add_title("Ranks, by the step without exposed communication", page);
   constexpr std::size_t kRankEdge = 7, kStepEdge = 30, kOwnEdge = 54, kPeakColumn = 57;
   page.add(page.line()
                .add_right(kRankEdge, "rank", Ink::kDim)
                .add_right(kStepEdge, "step, ms", Ink::kDim)
-               .add_right(kOwnEdge, "own, ms", Ink::kDim)
+               .add_right(kOwnEdge, "without, ms", Ink::kDim)
                .pad_to(kPeakColumn)
                .add(shorten_end("peak memory", page.style().width > kPeakColumn ? page.style().width - kPeakColumn : 1),
                     Ink::kDim));

@@ -208,7 +208,7 @@ void add_diff_parts(const DiffReport& report, const DiffPlan& plan, Page& page) 
   Line head = page.line();
   head.pad_to(2).add("Mean step", Ink::kBold);
   if (report.difference.ranks.size() > 1 && rank.rank) {
-    head.add(fmt::format(" of rank {}, whose own work changed most", *rank.rank));
+    head.add(fmt::format(" of rank {}, which changed most", *rank.rank));
   }
   const std::string sum =
       fmt::format("{} ms, {} -> {}", signed_ms(rank.mean_step.difference_ns(), decimals),
