@@ -131,7 +131,7 @@ int compare_runs(const Request& request, const std::vector<std::string>& before,
   for (const Summarized* side : {&first, &second}) {
     if (!side->wrong.empty()) return complain_usage(side->wrong, console);
     for (const UnreadableRank& file : side->run.unreadable) {
-      console.complain(side->error_of(file));
+      console.complain(error_of(file));
     }
     if (!side->run.ranks.empty()) continue;
     if (side->run.unreadable.empty()) console.complain(fmt::format("no rank {}", request.trace.rank.value_or(0)));

@@ -12,6 +12,7 @@
 #include "fleet/rank_of_name.h"
 #include "fleet/summarize.h"
 #include "fleet/summary_file.h"
+#include "report/asked.h"
 #include "rules/rules.h"
 
 namespace stepscope {
@@ -80,7 +81,6 @@ Gathered gather_summaries(const GatherRequest& request) {
   wanted.trace = request.trace;
   wanted.peak_flops_per_s = request.peak_flops_per_s;
   wanted.jobs = request.jobs;
-  wanted.refuses_choices = true;
   wanted.opened = request.opened != nullptr && request.opened->path == "-" ? request.opened : nullptr;
   Summarized all = summarize_files(wanted);
   Gathered gathered;
@@ -149,11 +149,11 @@ Gathered gather(GatherRequest request) {
 
 RankReports join(Gathered gathered) {
   for (const UnusableFile& file : gathered.unusable) {
-    gathered.run.unreadable.push_back({file.path, file.error.message});
+    gathered.run.unreadable.push_back({file.path, file.error.message, file.error.code});
   }
   if (gathered.is_summarized) {
     for (const UnreadableRank& file : gathered.run.unreadable) {
-      gathered.unusable.push_back({file.source, Error{ErrorCode::kDamaged, file.reason, file.source}});
+      gathered.unusable.push_back({file.source, error_of(file)});
     }
   }
   std::optional<FleetAnswer> fleet = judge_fleet(gathered.run);

@@ -15,7 +15,7 @@ namespace stepscope {
 // What commands that read traces have in common.
 struct TraceOptions {
   std::string steps_name;
-  std::string window = "steps";
+  std::string window;  // "steps" or "all"; empty: not asked, as "steps"
   std::optional<std::int64_t> device;
   std::optional<std::int64_t> rank;
   unsigned threads = 0;

@@ -17,6 +17,7 @@
 #include "memory/address_map.h"
 #include "memory/snapshot_reader.h"
 #include "memory/trace_snapshot.h"
+#include "report/asked.h"
 #include "report/numbers.h"
 #include "report/text.h"
 
@@ -65,39 +66,6 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_ = start_;
   bool drawn_ = false;
 };
-
-std::vector<std::string> span_names(const Trace& trace) {
-  std::map<std::string_view, std::int64_t> counts;
-  for (const StringId name : trace.spans.name.raw()) ++counts[trace.text(name)];
-  std::vector<std::pair<std::int64_t, std::string_view>> by_count;
-  for (const auto& [name, count] : counts) {
-    if (!name.empty()) by_count.emplace_back(-count, name);
-  }
-  std::sort(by_count.begin(), by_count.end());
-  std::vector<std::string> names;
-  names.reserve(by_count.size());
-  for (const auto& [count, name] : by_count) names.push_back(shorten_end(clean_text(name), 40));
-  return names;
-}
-
-std::string check_steps_name(const Trace& trace, const std::string& name) {
-  const StringId id = trace.strings.find(name);
-  const auto& names = trace.spans.name.raw();
-  if (!id.empty() && std::find(names.begin(), names.end(), id) != names.end()) return "";
-  // ProfilerStep stands for ProfilerStep#N, as name#N in general.
-  const bool numbered = std::any_of(names.begin(), names.end(), [&](StringId span) {
-    return trace.text(span).starts_with(name + "#") || trace.text(span).starts_with(name + " ");
-  });
-  if (numbered) return "";
-  std::string message = fmt::format("no span is named `{}`", name);
-  const std::vector<std::string> present = span_names(trace);
-  constexpr std::size_t kMostNamed = 8;
-  for (std::size_t i = 0; i < std::min(kMostNamed, present.size()); ++i) {
-    message += (i == 0 ? "; the file has: " : ", ") + present[i];
-  }
-  if (present.empty()) message += "; the file has no spans at all";
-  return message;
-}
 
 std::string shown_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -220,16 +188,6 @@ std::string check_steps_name(const MemorySnapshot& snapshot, const MemoryFacts& 
   return message;
 }
 
-std::string list_numbers(std::vector<std::int64_t> numbers) {
-  constexpr std::size_t kMost = 16;
-  std::sort(numbers.begin(), numbers.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, numbers.size()); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(numbers[i]);
-  }
-  return numbers.size() > kMost ? text + ", …" : text;
-}
-
 std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces) {
   std::vector<std::int64_t> ranks;
   for (const Trace& trace : traces) {
@@ -239,14 +197,7 @@ std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces) {
 }
 
 std::string check_asked(const Trace& trace, const TraceOptions& options) {
-  if (options.device) {
-    const auto& present = trace.devices.number.raw();
-    if (std::find(present.begin(), present.end(), *options.device) == present.end()) {
-      return fmt::format("no device {} in the file; {}", *options.device,
-                         present.empty() ? "it has no device at all" : "it has: " + list_numbers(present));
-    }
-  }
-  return options.steps_name.empty() ? "" : check_steps_name(trace, options.steps_name);
+  return check_asked(trace, options.steps_name, options.device);
 }
 
 int exit_code_of(const Trace& trace) { return trace.notes.lost_anything() ? kExitPartial : kExitComplete; }

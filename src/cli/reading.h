@@ -54,8 +54,6 @@ struct OneTrace {
 // Says what is wrong with what was asked of this trace (device, name of steps), naming what there is; empty if nothing.
 [[nodiscard]] std::string check_asked(const Trace& trace, const TraceOptions& options);
 
-// "0, 1, 5": numbers, at most 16.
-[[nodiscard]] std::string list_numbers(std::vector<std::int64_t> numbers);
 // Ranks of traces that know theirs.
 [[nodiscard]] std::vector<std::int64_t> ranks_of(const std::vector<Trace>& traces);
 

@@ -82,7 +82,6 @@ int run_summarize(const Arguments& arguments, Console& console) {
   }
   for (const std::string& remark : list.remarks) console.remark(remark);
   request.files.files = std::move(list.files);
-  request.files.refuses_choices = true;
   const Summarized summarized = summarize_files(request.files);
   if (!summarized.wrong.empty()) {
     console.complain(summarized.wrong);

@@ -9,6 +9,7 @@
 #include "fleet/summarize.h"
 #include "fleet/summary_file.h"
 #include "import/importers.h"
+#include "report/asked.h"
 #include "rules/rules.h"
 
 namespace stepscope {
@@ -18,7 +19,6 @@ namespace {
 struct Part {
   RunSummary run;
   std::string wrong;
-  std::optional<Error> error;
 };
 
 Result<std::string> read_rest(ByteSource& source) {
@@ -64,27 +64,16 @@ Status add_traces(OpenedFile opened, const std::string& name, const SummarizeReq
   return Done{};
 }
 
-std::string check_asked_of_summary(const std::string& name, const TraceOptions& asked) {
-  const char* option = !asked.steps_name.empty()  ? "--steps"
-                       : asked.window == "all"    ? "--window"
-                       : asked.device.has_value() ? "--device"
-                                                  : nullptr;
-  if (option == nullptr) return "";
-  return fmt::format("{} cannot change {}: a summary's steps and device were chosen when it was made; give its traces",
-                     option, name);
-}
-
 Status add_file(const std::string& path, const SummarizeRequest& request, const FileTurn& turn, Part& part) {
   const bool is_open = path == "-" && request.opened != nullptr;
   Result<OpenedFile> opened = is_open ? std::move(*request.opened) : open_file(path, turn.threads);
   if (!opened) return opened.error();
   const std::string name = path == "-" ? "standard input" : path;
   if (is_summary(opened->prefix)) {
-    if (request.refuses_choices) part.wrong = check_asked_of_summary(name, request.trace);
-    if (!part.wrong.empty()) return Done{};
     Result<RunSummary> run = read_as_summary(std::move(*opened), name);
     if (!run) return run.error();
-    part.run = std::move(*run);
+    part.wrong = check_asked_of_summary(name, *run, request.trace, request.peak_flops_per_s);
+    if (part.wrong.empty()) part.run = std::move(*run);
     return Done{};
   }
   if (request.only_summaries && !opened->prefix.empty()) {
@@ -108,6 +97,12 @@ void keep_only(std::int64_t wanted, Summarized& all) {
 
 }  // namespace
 
+std::string check_asked_of_summary(const std::string& name, const RunSummary& run, const TraceOptions& asked,
+                                   std::optional<double> peak_flops_per_s) {
+  return check_asked_of_summary(
+      name, run, AskedOfSummary{asked.steps_name, !asked.window.empty(), asked.device, peak_flops_per_s});
+}
+
 Summarized summarize_files(const SummarizeRequest& request) {
   std::vector<Part> parts(request.files.size());
   for_each_file(request.files, request.jobs, [&](const FileTurn& turn) {
@@ -115,14 +110,12 @@ Summarized summarize_files(const SummarizeRequest& request) {
     const std::string& path = request.files[turn.index];
     const Status status = add_file(path, request, turn, part);
     if (status) return;
-    part.run.unreadable.push_back({path, status.error().message});
-    part.error = Error{status.error().code, status.error().message, path};
+    part.run.unreadable.push_back({path, status.error().message, status.error().code});
   });
   Summarized all;
   std::vector<RunSummary> runs;
   for (Part& part : parts) {
     if (all.wrong.empty()) all.wrong = part.wrong;
-    if (part.error) all.errors.push_back(std::move(*part.error));
     runs.push_back(std::move(part.run));
   }
   all.run = merge_summaries(std::move(runs));
@@ -130,12 +123,7 @@ Summarized summarize_files(const SummarizeRequest& request) {
   return all;
 }
 
-Error Summarized::error_of(const UnreadableRank& file) const {
-  for (const Error& error : errors) {
-    if (error.file == file.source && error.message == file.reason) return error;
-  }
-  return {ErrorCode::kDamaged, file.reason, file.source};
-}
+Error error_of(const UnreadableRank& file) { return {file.code, file.reason, file.source}; }
 
 int exit_code_of(const RunSummary& run) {
   if (run.ranks.empty()) return kExitUnusable;

@@ -22,7 +22,7 @@ constexpr std::size_t kMostNamed = 8;
 
 void complain_of_unreadable(const RunSummary& run, Console& console) {
   for (std::size_t i = 0; i < run.unreadable.size() && i < kMostNamed; ++i) {
-    console.complain(Error{ErrorCode::kDamaged, run.unreadable[i].reason, run.unreadable[i].source});
+    console.complain(error_of(run.unreadable[i]));
   }
   if (run.unreadable.size() > kMostNamed) {
     console.remark(fmt::format("and {} more files that cannot be used", run.unreadable.size() - kMostNamed));

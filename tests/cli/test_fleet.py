@@ -111,12 +111,58 @@ class Fleet(unittest.TestCase):
 
     def test_what_was_chosen_when_a_summary_was_made_cannot_be_changed(self):
         self.summary()
-        for option in (["--steps", "x"], ["--window", "all"], ["--device", "0"]):
-            for command in (["report", "run.sss"], ["summarize", "run.sss", "-o", "again.sss"]):
-                done = run(*command, *option, cwd=self.folder)
-                self.assertEqual(done.status, USAGE, command + option)
-                self.assertIn(f"{option[0]} cannot change run.sss", done.err)
+        (self.folder / "other.sss").write_bytes((self.folder / "run.sss").read_bytes())
+        commands = (
+            ["report", "run.sss"],
+            ["report", PAIR[0].name, "run.sss"],
+            ["summarize", "run.sss", "-o", "again.sss"],
+            ["diff", "run.sss", "other.sss"],
+            ["gate", "run.sss", "other.sss"],
+        )
+        options = (["--steps", "ProfilerStep"], ["--window", "all"], ["--window", "steps"], ["--device", "7"], ["--peak", "1T"])
+        for command in commands:
+            for option in options:
+                if option[0] == "--peak" and command[0] in ("diff", "gate"):
+                    continue  # MFU is none of their business
+                if option == ["--device", "7"] and command[1] == PAIR[0].name:
+                    continue  # the trace has no such device
+                with self.subTest(command=command, option=option):
+                    done = run(*command, *option, cwd=self.folder)
+                    self.assertEqual(done.status, USAGE, command + option)
+                    self.assertIn(f"{option[0]} cannot change run.sss", done.err)
         self.assertFalse((self.folder / "again.sss").exists())
+
+    def test_what_a_summary_is_already_is_no_change(self):
+        self.assertEqual(run("summarize", PAIR[0].name, "-o", "a.sss", "--peak", "2T", cwd=self.folder).status, COMPLETE)
+        for option in (["--device", "0"], ["--peak", "2T"]):
+            done = self.report("a.sss", *option)
+            self.assertEqual(done.status, COMPLETE, done.err)
+
+    def test_a_rank_of_summaries_is_gated_alone(self):
+        self.summary()
+        (self.folder / "other.sss").write_bytes((self.folder / "run.sss").read_bytes())
+        done = run("gate", "run.sss", "other.sss", "--rank", "1", "--json", cwd=self.folder).json()
+        self.assertEqual([each["rank"] for each in done["base"]["runs"]], [1])
+        self.assertEqual(run("gate", "run.sss", "other.sss", "--rank", "5", cwd=self.folder).status, USAGE)
+
+    def test_what_is_wrong_with_a_file_is_said_by_its_kind(self):
+        self.summary()
+        done = self.report("run.sss", "missing.sss", "--json").json()
+        self.assertEqual([each["error"]["code"] for each in done["ranks"] if "error" in each], ["not_found"])
+        self.assertEqual(run("summarize", PAIR[0].name, "missing.json", "-o", "part.sss", cwd=self.folder).status, PARTIAL)
+        done = self.report("part.sss", "--json").json()
+        self.assertEqual([each["error"]["code"] for each in done["ranks"] if "error" in each], ["not_found"])
+
+    def test_findings_of_summaries_have_proof_and_advice(self):
+        single = {f["id"]: f for f in self.report(PAIR[0].name, "--json").json()["findings"]}
+        self.assertEqual(run("summarize", PAIR[0].name, "-o", "a.sss", cwd=self.folder).status, COMPLETE)
+        found = self.report("a.sss", "--json").json()["findings"]
+        told = [f for f in found if f["id"] in single]
+        self.assertTrue(told)
+        for finding in told:
+            own = single[finding["id"]]
+            self.assertEqual([e["text"] for e in finding["evidence"]], [e["text"] for e in own["evidence"]])
+            self.assertEqual(finding["advice"], own["advice"])
 
     def test_what_cannot_be_read_is_said_once(self):
         (self.folder / "cut.sss").write_bytes(self.summary().read_bytes()[:40])

@@ -11,6 +11,7 @@
 #include "cli/file_lists.h"
 #include "cli/gate/step_list.h"
 #include "cli/reading.h"
+#include "cli/summarizing.h"
 #include "fleet/summarize.h"
 #include "fleet/summary_file.h"
 #include "import/bytes/byte_source.h"
@@ -63,6 +64,10 @@ FactOptions fact_options(const TraceOptions& options) {
   return facts;
 }
 
+Error no_such_rank(const std::string& path, std::int64_t rank) {
+  return {ErrorCode::kInvalidArgument, "no rank " + std::to_string(rank) + " in it", path};
+}
+
 Status add_traces(const std::string& path, const GateInputOptions& options, std::vector<RunSummary>& parts) {
   auto traces = read_file(path, options.trace.threads);
   if (!traces) return traces.error();
@@ -78,8 +83,7 @@ Status add_traces(const std::string& path, const GateInputOptions& options, std:
     is_any = true;
   }
   if (is_any) return Done{};
-  return Error{ErrorCode::kInvalidArgument, "no rank " + std::to_string(options.trace.rank.value_or(0)) + " in it",
-               path};
+  return no_such_rank(path, options.trace.rank.value_or(0));
 }
 
 Status add_snapshot(const std::string& path, GateInput& input) {
@@ -140,6 +144,12 @@ Status add_file(const std::string& path, const GateInputOptions& options, GateIn
     if (!bytes) return bytes.error();
     auto run = read_summary(*bytes, path);
     if (!run) return run.error();
+    const std::string wrong = check_asked_of_summary(path, *run, options.trace);
+    if (!wrong.empty()) return Error{ErrorCode::kInvalidArgument, wrong, {}};
+    if (options.trace.rank) {
+      std::erase_if(run->ranks, [&](const RankSummary& rank) { return rank.rank != options.trace.rank; });
+      if (run->ranks.empty()) return no_such_rank(path, *options.trace.rank);
+    }
     parts.recorded.push_back(std::move(*run));
     return Done{};
   }
