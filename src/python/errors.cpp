@@ -3,6 +3,8 @@
 
 #include <cerrno>
 
+#include "fleet/rank_summary.h"
+
 namespace nb = nanobind;
 
 namespace stepscope::python {
@@ -23,14 +25,16 @@ PyObject* trace_error = nullptr;  // owned by the module for the life of the pro
 
 [[noreturn]] void raise_trace_error(const Error& error) {
   const nb::object message = to_python(error.to_string()), file = to_python(error.file),
-                   reason = to_python(error.message);
+                   reason = to_python(error.message),
+                   code = to_python(std::string(kErrorCodeWords[static_cast<std::size_t>(error.code)]));
   const nb::object made = nb::steal(PyObject_CallFunctionObjArgs(trace_error, message.ptr(), nullptr));
   if (!made.is_valid()) throw nb::python_error();
   const nb::object offset =
       error.byte_offset ? nb::steal(PyLong_FromUnsignedLongLong(*error.byte_offset)) : nb::borrow(Py_None);
   if (PyObject_SetAttrString(made.ptr(), "file", file.ptr()) != 0 ||
       PyObject_SetAttrString(made.ptr(), "offset", offset.ptr()) != 0 ||
-      PyObject_SetAttrString(made.ptr(), "reason", reason.ptr()) != 0) {
+      PyObject_SetAttrString(made.ptr(), "reason", reason.ptr()) != 0 ||
+      PyObject_SetAttrString(made.ptr(), "code", code.ptr()) != 0) {
     throw nb::python_error();
   }
   raise_made(trace_error, made);
@@ -61,7 +65,8 @@ void raise(const Error& error) {
 void add_error_class(nb::module_& module) {
   trace_error = PyErr_NewExceptionWithDoc("stepscope.TraceError",
                                           "A file that holds nothing usable: `file` and `offset` (bytes into the "
-                                          "decompressed file, or None) say where, `reason` what.",
+                                          "decompressed file, or None) say where, `reason` what, `code` of "
+                                          "which kind (\"damaged\", \"unknown_format\", \"empty\", \"unsupported\").",
                                           PyExc_ValueError, nullptr);
   if (trace_error == nullptr) throw nb::python_error();
   module.attr("TraceError") = nb::borrow(trace_error);

@@ -568,6 +568,78 @@ class Report(Folder):
         told = fleet.report(self.folder, progress=False)
         self.assertEqual(len(told.unreadable), 1)
 
+    def command(self, *arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "stepscope", *map(str, arguments)], capture_output=True, text=True, cwd=self.folder
+        )
+
+    def test_what_does_not_fit_a_file_is_wrong_usage(self):
+        with self.assertRaisesRegex(ValueError, "straggler_rank0.*no span is named `nosuch`"):
+            fleet.report(support.RANKS, steps="nosuch", progress=False)
+        with self.assertRaisesRegex(ValueError, "no device 7 in the file"):
+            fleet.summarize(support.RANKS[0], device=7)
+        self.report.save(self.folder / "run.sss")
+        for option, words in ({"steps": "x"}, "--steps"), ({"device": 7}, "--device"), ({"peak_flops": 1e12}, "--peak"):
+            with self.assertRaisesRegex(ValueError, f"^{words} cannot change .*run.sss"):
+                fleet.report(self.folder / "run.sss", progress=False, **option)
+        done = self.command("report", "--engine=local", *support.RANKS, "--steps", "nosuch")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no span is named `nosuch`", done.stderr)
+
+    def test_what_was_read_is_not_written_over(self):
+        for number, path in enumerate(support.RANKS):
+            fleet.summarize(path).save(self.folder / f"{number}.sss")
+        run = fleet.load([self.folder / "0.sss", self.folder / "1.sss"])
+        os.link(self.folder / "0.sss", self.folder / "link.sss")
+        shutil.copy(support.RANKS[0], self.folder / "trace.json.gz")
+        for name, words in ("1.sss", "to be read"), ("link.sss", "to be read"), ("trace.json.gz", "no summary"):
+            before = (self.folder / name).read_bytes()
+            with self.assertRaisesRegex(FileExistsError, words):
+                run.save(self.folder / name)
+            with self.assertRaisesRegex(FileExistsError, words):
+                pickle.loads(pickle.dumps(run)).save(self.folder / name)
+            commands = (
+                ("merge", "0.sss", "1.sss", "-o"),
+                ("summarize", "0.sss", "1.sss", "-o"),
+                ("report", "--engine=local", "0.sss", "1.sss", "--save"),
+            )
+            for command in commands:
+                done = self.command(*command, name)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+            self.assertEqual((self.folder / name).read_bytes(), before)
+        for name in "new.sss", "new.sss":  # its own summary may be made anew
+            run.save(self.folder / name)
+        (self.folder / "empty").touch()
+        run.save(self.folder / "empty")
+
+    def test_a_page_of_all_ranks(self):
+        done = self.command("report", "--engine=local", *support.RANKS, "--html", "run.html", "--width=100")
+        self.assertEqual((done.returncode, done.stdout), (0, self.report.text(width=100)), done.stderr)
+        page = (self.folder / "run.html").read_text()
+        self.assertEqual(page, self.report.page())
+        self.assertIn("<html", page[:200])
+        done = self.command("report", "--engine=local", *support.RANKS, "--html", "-")
+        self.assertEqual(done.stdout, page)
+        shutil.copy(support.RANKS[0], self.folder / "trace.json.gz")
+        done = self.command("report", "--engine=local", "trace.json.gz", support.RANKS[1], "--html", "trace.json.gz")
+        self.assertEqual(done.returncode, 2)
+
+    def test_findings_of_ranks_have_proof_and_advice(self):
+        own = {f["id"]: f for f in stepscope.load(support.RANKS[1]).report().findings}
+        of_one = fleet.summarize(support.RANKS[1])
+        told = [f for f in of_one.findings if f["id"] in own]
+        self.assertTrue(told)
+        for finding in told:
+            self.assertEqual([e["text"] for e in finding["evidence"]], [e["text"] for e in own[finding["id"]]["evidence"]])
+            self.assertEqual(finding["advice"], own[finding["id"]]["advice"])
+
+    def test_files_that_cannot_be_read_have_the_code_of_their_kind(self):
+        (self.folder / "text.json").write_text("hello")
+        run = fleet.report([support.RANKS[0], self.folder / "text.json", self.folder / "none.json"], progress=False)
+        codes = {entry["source"]["path"].rsplit("/", 1)[-1]: entry["error"]["code"] for entry in run["ranks"] if "error" in entry}
+        self.assertEqual(codes, {"text.json": "unknown_format", "none.json": "not_found"})
+
     def test_errors_of_one_file(self):
         with self.assertRaises(FileNotFoundError):
             fleet.summarize(self.folder / "none.json")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from .. import _core
 from . import _pool, _task
-from ._files import PathLike, Source, StoreError, What, expand, is_url, read_whole, redact
+from ._files import PathLike, Source, StoreError, What, expand, is_url, names_here, read_whole, redact
 from ._progress import Listener, Meter, Progress
 from ._report import FleetReport
 from ._ray import RayUnavailable
@@ -61,7 +61,7 @@ def report(
 
     A file that cannot be read is told in the report and stops nothing. Raises FileNotFoundError where there is no file
     at all, StoreError where a store cannot be listed, RayUnavailable where Ray is missing or its cluster unusable,
-    ValueError where an argument is none.
+    ValueError where an argument is none, or asks for a span or device that a file does not have.
     """
     if engine not in ("local", "ray"):
         raise ValueError("engine: local or ray")
@@ -75,7 +75,10 @@ def report(
         from . import _ray
 
         return FleetReport(
-            _ray.summarize_all(what, asked, address=address, jobs=jobs, per_node=per_node, progress=progress)
+            _task.refuse_wrong(
+                _ray.summarize_all(what, asked, address=address, jobs=jobs, per_node=per_node, progress=progress)
+            ),
+            inputs=names_here(what),
         )
     sources = expand(what, storage_options)
     sizes = [source.size_bytes for source in sources]
@@ -86,7 +89,8 @@ def report(
         parts = list(_pool.run(sources, asked, meter, jobs, memory_bytes, remarks))
     finally:
         meter.close()
-    return FleetReport(_core.merge_summaries(parts), tuple(remarks))
+    summary = _task.refuse_wrong(_core.merge_summaries(parts))
+    return FleetReport(summary, tuple(remarks), [source.name for source in sources])
 
 
 def summarize(
@@ -112,7 +116,7 @@ def summarize(
         source = found[0]
     asked = Asked(steps, device, peak_flops, tries, dict(storage_options or {}))
     try:
-        return FleetReport(_task.summarize(source, asked, threads))
+        return FleetReport(_task.summarize(source, asked, threads), inputs=[source.name])
     except (StoreError, FileNotFoundError, _core.TraceError):
         raise
     except OSError as error:
@@ -128,14 +132,17 @@ def merge(
     damaged or of a newer version.
     """
     all_bytes = []
+    inputs: list[str] = []
     for part in parts:
         if isinstance(part, FleetReport):
             all_bytes.append(part.summary)
+            inputs += part.inputs
         elif isinstance(part, bytes):
             all_bytes.append(part)
         else:
             all_bytes.append(read_whole(os.fspath(part), storage_options, _MOST_SUMMARY_BYTES))
-    return FleetReport(_core.merge_summaries(all_bytes))
+            inputs.append(redact(os.fspath(part)))
+    return FleetReport(_core.merge_summaries(all_bytes), inputs=inputs)
 
 
 def load(path: What, *, storage_options: Mapping[str, Any] | None = None) -> FleetReport:

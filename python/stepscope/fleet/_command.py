@@ -20,12 +20,12 @@ from typing import Any, NoReturn
 from .. import _core
 from .._program import path as program_path
 from . import FleetReport, load, report
-from ._files import SUMMARY_ENDINGS, Source, StoreError, expand, is_url, open_at, redact
+from ._files import SUMMARY_ENDINGS, Source, StoreError, expand, is_url, names_here, open_at, redact, refuse_output, write_whole
 from ._progress import Line
 from ._ray import RayUnavailable
 from ._pool import WorkerFailed
 from ._stream import BLOCK_BYTES, read_blocks
-from ._task import _is_permanent, why
+from ._task import WrongAsked, _is_permanent, why
 
 _USAGE, _UNUSABLE, _PARTIAL = 2, 3, 4
 # Of thousands of unusable files the first ones say what is the matter.
@@ -118,11 +118,11 @@ def _report_parser() -> argparse.ArgumentParser:
     for name, meaning in (("--finding", "the proof of finding N"), ("--rank", "only this rank"), ("--threads", "for reading")):
         parser.add_argument(name, metavar="N", type=_number, help=f"{meaning} (one trace)")
     parser.add_argument("--window", metavar="WHICH", choices=("steps", "all"), help="steps or all (one trace)")
-    parser.add_argument("--html", metavar="FILE", help="write a page too (one trace)")
+    parser.add_argument("--html", metavar="FILE", help="write a page too; -: only it")
     return parser
 
 
-_OF_ONE_TRACE = ("finding", "rank", "threads", "window", "html")
+_OF_ONE_TRACE = ("finding", "rank", "threads", "window")
 
 
 def _printing(asked: argparse.Namespace) -> list[str]:
@@ -155,10 +155,32 @@ def _report(arguments: Sequence[str]) -> int:
     for name in _OF_ONE_TRACE:
         if getattr(asked, name) is not None:
             parser.error(f"--{name} needs one trace")
+    if asked.html == "-" and asked.json:
+        parser.error("--html - gives standard output to the page: --json apart")
+    if asked.html == "-" and sys.stdout.isatty():
+        parser.error("--html - would write to the terminal; name a file")
+    if asked.save:
+        _refuse_output(parser, asked.save, asked)
+    if asked.html and asked.html != "-":
+        _refuse_output(parser, asked.html, asked, is_summary=False)
     run = _read(parser, asked)
     if asked.save:
         run.save(asked.save, store)
+    if asked.html and asked.html != "-":
+        write_whole(asked.html, _page_of(run, asked), store)
     return _print_run(run, asked)
+
+
+def _page_of(run: FleetReport, asked: argparse.Namespace) -> bytes:
+    return run.page(asked.top or 0).encode("utf-8", "surrogateescape")
+
+
+def _refuse_output(parser: argparse.ArgumentParser, output: str, asked: argparse.Namespace, is_summary: bool = True) -> None:
+    """Before anything is read: reading a run takes long."""
+    try:
+        refuse_output(output, names_here(asked.FILE), dict(asked.store), is_summary)
+    except FileExistsError as error:
+        parser.error(f"{error.filename}: {error.strerror}")
 
 
 def _read(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> FleetReport:
@@ -190,10 +212,14 @@ def _read(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> FleetRe
 def _print_run(run: FleetReport, asked: argparse.Namespace) -> int:
     _say_unreadable(run)
     style = _style(asked)
-    text = _core.fleet_report(run.summary, as_json=asked.json, row_count=asked.top or 0, **style)
+    if asked.html == "-":
+        content = _page_of(run, asked)
+    else:
+        text = _core.fleet_report(run.summary, as_json=asked.json, row_count=asked.top or 0, **style)
+        content = text.encode("utf-8", "surrogateescape")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.write(content)
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter would complain at its end
@@ -279,6 +305,7 @@ def _summarize(arguments: Sequence[str]) -> int:
     _add_engine(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="summary to write, a URL too")
     asked = parser.parse_args(arguments)
+    _refuse_output(parser, asked.output, asked)
     return _write(_read(parser, asked), asked)
 
 
@@ -293,6 +320,8 @@ def _merge(arguments: Sequence[str]) -> int:
     # Of a folder its summaries, also where traces lie beside them.
     files = [_pattern_of(name) for name in asked.FILE]
     names = [source.url if source.path is None else source.name for source in expand(files, store)]
+    asked.FILE = names
+    _refuse_output(parser, asked.output, asked)
     return _write(load(names, storage_options=store), asked)
 
 
@@ -318,6 +347,9 @@ def main(arguments: Sequence[str]) -> int:
         return commands[arguments[0]](arguments[1:])
     except (StoreError, FileNotFoundError) as error:
         _say(f"{error.filename}: {error.strerror}")
+    except WrongAsked as error:
+        _say(str(error))
+        return _USAGE
     except (RayUnavailable, WorkerFailed, _core.TraceError, ValueError) as error:
         _say(str(error))
     except OSError as error:

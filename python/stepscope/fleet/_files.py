@@ -303,6 +303,66 @@ def read_whole(url: str, storage_options: Mapping[str, Any] | None, most_bytes: 
         raise StoreError(errno.EIO, describe(error, url), redact(url)) from None
 
 
+# Of a file, to tell a summary.
+_FIRST_BYTES = 64
+
+
+def refuse_output(
+    output: PathLike, inputs: Iterable[str], storage_options: Mapping[str, Any] | None = None, is_summary: bool = True
+) -> None:
+    """Raises FileExistsError where `output` is one of `inputs` (names of sources), by whatever name; and where it is there
+    and is no summary, though one is to be written. What is empty, or no plain file (/dev/null), loses nothing."""
+    text = os.fspath(output)
+    if is_url(text):
+        is_input = redact(text) in inputs
+        begin = _begin_of_url(text, storage_options) if is_summary and not is_input else b""
+    else:
+        text = text.removeprefix("file://")
+        is_input = any(_is_same_file(text, name) for name in inputs if not is_url(name))
+        begin = _begin_of_file(text) if is_summary else b""
+    if is_input:
+        raise FileExistsError(errno.EEXIST, "is a file to be read; name another", redact(text))
+    if begin and not _core.is_summary(begin):
+        raise FileExistsError(errno.EEXIST, "is there and is no summary; name another", redact(text))
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other.removeprefix("file://"))
+    except OSError:
+        return False
+
+
+def _begin_of_file(path: str) -> bytes:
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_FIRST_BYTES)
+    except OSError:
+        return b""  # writing it says why not
+
+
+def _begin_of_url(url: str, storage_options: Mapping[str, Any] | None) -> bytes:
+    try:
+        fs, path = file_system(url, storage_options)
+        return bytes(fs.cat_file(path, start=0, end=_FIRST_BYTES))
+    except Exception:
+        return b""  # not there; or writing it says why not
+
+
+def names_here(what: What) -> list[str]:
+    """Names of the files that `what` means, as far as this machine knows them without asking a store."""
+    names: list[str] = []
+    for item in [what] if isinstance(what, (str, os.PathLike)) else what:
+        text = os.fspath(item)
+        try:
+            names += [redact(text)] if is_url(text) else [source.name for source in expand(text)]
+        except OSError:
+            pass  # on other nodes
+    return names
+
+
 def write_whole(url: PathLike, content: bytes, storage_options: Mapping[str, Any] | None = None) -> None:
     """Writes a file, local or of a store. A local one appears whole or not at all."""
     text = os.fspath(url)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import _core
 from .._trace import Table
-from ._files import write_whole
+from ._files import refuse_output, write_whole
 
 
 class FleetReport:
@@ -21,8 +21,10 @@ class FleetReport:
     unknown is None, never 0. Pickling keeps the summary (at most 256 KiB a rank).
     """
 
-    def __init__(self, summary: bytes, remarks: tuple[str, ...] = ()) -> None:
+    def __init__(self, summary: bytes, remarks: tuple[str, ...] = (), inputs: Iterable[str] = ()) -> None:
         self._summary = bytes(summary)
+        self.inputs = tuple(inputs)
+        """The files that were read, as far as they are known; `save` writes over none of them."""
         self._data: dict[str, Any] | None = None
         self.remarks = remarks
         """What happened on the way that the answer does not tell (a reading process that was killed, and how)."""
@@ -33,8 +35,17 @@ class FleetReport:
         return self._summary
 
     def save(self, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> None:
-        """Writes the summary to a file or URL (`.sss`), from which `load` makes this report again."""
+        """Writes the summary to a file or URL (`.sss`), from which `load` makes this report again.
+
+        Raises FileExistsError where that would write over a file that was read, or over one that is no summary: a
+        recording cannot be made again.
+        """
+        refuse_output(path, self.inputs, storage_options)
         write_whole(path, self._summary, storage_options)
+
+    def page(self, top: int = 0) -> str:
+        """The page that `stepscope report --html` writes, as HTML that needs nothing else; `top`: rows of the table."""
+        return _core.fleet_page(self._summary, row_count=top)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as data: the document that `stepscope report --json` prints."""
@@ -89,7 +100,7 @@ class FleetReport:
         return hash(self._summary)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FleetReport, (self._summary, self.remarks)
+        return FleetReport, (self._summary, self.remarks, self.inputs)
 
     def _repr_html_(self) -> str:
         return (

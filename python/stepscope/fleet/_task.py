@@ -40,19 +40,48 @@ class Asked:
         return f"Asked(steps={self.steps!r}, device={self.device}, peak_flops={self.peak_flops}, tries={self.tries})"
 
 
+# An answer that travels as every other does, through whichever engine: `refuse_wrong` raises it where all come together.
+_WRONG = "wrong usage: "
+
+
+class WrongAsked(ValueError):
+    """What was asked does not fit a file: a span or a device that it does not have."""
+
+
+def refuse_wrong(summary: bytes) -> bytes:
+    """The bytes as they are, or WrongAsked."""
+    for _, reason in _core.summary_unreadable(summary):
+        if reason.startswith(_WRONG):
+            raise WrongAsked(reason.removeprefix(_WRONG))
+    return summary
+
+
 def summarize(source: Source, asked: Asked, threads: int = 1, progress: Progress | None = None) -> bytes:
-    """The summary of a file; raises as `stepscope.load` does, and StoreError for URLs."""
+    """The summary of a file; raises as `stepscope.load` does, StoreError for URLs, and WrongAsked."""
 
     def read(path: bytes) -> bytes:
-        return _core.summarize(
-            path,
-            source=os.fsencode(source.name),
-            threads=threads,
-            progress=progress,
-            steps=asked.steps,
-            device=asked.device,
-            peak_flops=asked.peak_flops,
+        try:
+            return _core.summarize(
+                path,
+                source=os.fsencode(source.name),
+                threads=threads,
+                progress=progress,
+                steps=asked.steps,
+                device=asked.device,
+                peak_flops=asked.peak_flops,
+            )
+        except _core.TraceError:
+            raise
+        except ValueError as error:
+            raise WrongAsked(f"{source.name}: {error}") from None
+
+    def take(summary: bytes) -> bytes:
+        wrong = _core.check_asked_of_summary(
+            summary, os.fsencode(source.name), asked.steps, asked.device, asked.peak_flops
         )
+        if wrong:
+            raise WrongAsked(wrong)
+        return _core.merge_summaries([summary])
 
     if source.is_local:
         path = source.path or source.url
@@ -60,7 +89,7 @@ def summarize(source: Source, asked: Asked, threads: int = 1, progress: Progress
             with open(path, "rb") as file:
                 first = file.read(_FIRST_BYTES)
                 if _core.is_summary(first):
-                    return _core.merge_summaries([first + file.read()])
+                    return take(first + file.read())
         return read(os.fsencode(path))
     blocks = read_blocks(
         lambda offset: open_at(source, asked.storage_options, offset, BLOCK_BYTES),
@@ -70,7 +99,7 @@ def summarize(source: Source, asked: Asked, threads: int = 1, progress: Progress
     )
     first = next(blocks, b"")
     if _core.is_summary(first):
-        return _core.merge_summaries([first + b"".join(blocks)])
+        return take(first + b"".join(blocks))
     return through_pipe(itertools.chain([first], blocks), read)
 
 
@@ -99,12 +128,24 @@ def summarize_or_say_why(source: Source, asked: Asked, threads: int = 1, progres
     """The summary of a file, or one that says why there is none."""
     try:
         return summarize(source, asked, threads, progress)
+    except WrongAsked as error:
+        return unreadable(source, _WRONG + str(error), "invalid_argument")
     except Exception as error:
-        return unreadable(source, why(error, source))
+        return unreadable(source, why(error, source), _code_of(error))
 
 
-def unreadable(source: Source, reason: str) -> bytes:
-    return _core.unreadable_summary(os.fsencode(source.name), reason)
+def _code_of(error: BaseException) -> str:
+    """docs/formats/report.md has the words."""
+    cause = error.__cause__ if isinstance(error, ReadFailed) and error.__cause__ is not None else error
+    if isinstance(cause, _core.TraceError):
+        return cause.code
+    if isinstance(cause, FileNotFoundError):
+        return "not_found"
+    return "permission" if isinstance(cause, PermissionError) else "io"
+
+
+def unreadable(source: Source, reason: str, code: str = "io") -> bytes:
+    return _core.unreadable_summary(os.fsencode(source.name), reason, code)
 
 
 def reader_died(source: Source, tries: int) -> bytes:
