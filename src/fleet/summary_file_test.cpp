@@ -229,6 +229,27 @@ TEST(SummaryFile, AnOldFileIsStillRead) {
   EXPECT_FALSE(rank.replay.points.empty());
 }
 
+TEST(SummaryFile, WhatVersion2AddedIsRead) {
+  const std::string folder = std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/";
+  const auto old = read_summary(read_file(folder + "ddp.sss"), "ddp.sss");
+  const auto run = read_summary(read_file(folder + "ddp2.sss"), "ddp2.sss");
+  ASSERT_TRUE(old.has_value() && run.has_value());
+  ASSERT_EQ(run->ranks.size(), 2U);
+  EXPECT_FALSE(old->ranks[1].options || old->ranks[1].process_id || old->ranks[1].first_correlation);
+  const RankSummary& rank = run->ranks[1];
+  EXPECT_EQ(rank.process_id, 578);
+  EXPECT_EQ(rank.options, SummaryOptions());
+  EXPECT_EQ(rank.step_detail, "ProfilerStep#N");
+  EXPECT_EQ(rank.groups.at(0).description, "default_pg");
+  ASSERT_FALSE(rank.findings.empty());
+  EXPECT_FALSE(rank.findings.front().evidence.empty());
+  EXPECT_FALSE(rank.findings.front().advice.empty());
+  // Written again, version 1 becomes version 2 and keeps what it had.
+  const auto again = read_summary(write_summary(*old), "again");
+  ASSERT_TRUE(again.has_value());
+  expect_same(again->ranks[1], old->ranks[1]);
+}
+
 TEST(SummaryFile, PayloadsOfNonsenseAreRefused) {
   SummaryMaker maker(5);
   std::mt19937 random(6);
