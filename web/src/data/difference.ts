@@ -99,7 +99,7 @@ export interface DifferenceDocument {
   explaining_rank: RankDifference | null;
 }
 
-// The rank whose own work changed most: its parts are shown.
+// The rank whose step without exposed communication changed most: its parts are shown.
 export function explaining(page: DifferenceDocument): RankDifference {
   return page.explaining_rank ?? page.typical_rank;
 }

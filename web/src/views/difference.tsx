@@ -40,7 +40,7 @@ export function DifferenceView({ page, theme, recordings, sides }: Props) {
   const [sought, setSought] = useState<Sought | null>(null);
   const typical = page.typical_rank;
   const rank = explaining(page);
-  const of = page.ranks.length > 1 && rank.rank !== null ? ` of rank ${rank.rank}, whose own work changed most` : "";
+  const of = page.ranks.length > 1 && rank.rank !== null ? ` of rank ${rank.rank}, which changed most` : "";
   const opens = <Row,>(wanted: (row: Row) => Wanted): RowOpener<Row> | undefined =>
     sides === null
       ? undefined
@@ -404,7 +404,7 @@ const rankColumns: TableColumn<RankChange>[] = [
   },
   {
     key: "own",
-    title: "own work",
+    title: "without exposed comm.",
     help: "the step without communication that nothing hides",
     value: (r) => r.after_own_ns,
     show: (r) => change(r.before_own_ns, r.after_own_ns),
