@@ -9,7 +9,10 @@ for folder in "${CUDA_HOME:-/usr/local/cuda}/include" "${CUDA_HOME:-/usr/local/c
 done
 wheels=build/cupti/wheels
 mkdir -p $wheels
-python3 -m pip download -q --no-deps --only-binary=:all: -d $wheels \
+python=python3 # Debian's has no pip unless python3-pip is there, but can make an environment that has one
+"$python" -m pip --version > /dev/null 2>&1 || 
+  { python3 -m venv build/cupti/pip && python=build/cupti/pip/bin/python; } > /dev/null 2>&1 || true
+"$python" -m pip download -q --no-deps --only-binary=:all: -d $wheels \
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 > build/cupti/download.log 2>&1 || {
   echo "setup: NVIDIA's wheels could not be fetched (build/cupti/download.log); cupti_abi_test will be skipped" >&2
   exit 0
@@ -28,4 +31,4 @@ for wheel in wheels.glob("*.whl"):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(archive.read(name))
 PYTHON
-rm -rf $wheels
+rm -rf $wheels build/cupti/pip
