@@ -10,7 +10,7 @@ done
 wheels=build/cupti/wheels
 mkdir -p $wheels
 python=python3 # Debian's has no pip unless python3-pip is there, but can make an environment that has one
-"$python" -m pip --version > /dev/null 2>&1 || 
+"$python" -m pip --version > /dev/null 2>&1 ||
   { python3 -m venv build/cupti/pip && python=build/cupti/pip/bin/python; } > /dev/null 2>&1 || true
 "$python" -m pip download -q --no-deps --only-binary=:all: -d $wheels \
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 > build/cupti/download.log 2>&1 || {
