@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace stepscope {
@@ -70,7 +71,8 @@ class DeviceSweep {
     add_sums(id, end - start);
   }
 
-  DeviceBusy finish(const Steps& steps);
+  // Leaves the lists by step to fill: communication alone is handed out for them.
+  DeviceBusy finish(const Steps& steps, IntervalSet& exposed_communication);
 
  private:
   void add_to_sets(KernelClass kernel_class, TimeNs start, TimeNs end) {
@@ -111,7 +113,7 @@ std::vector<DurationNs> length_by_step(const IntervalSet& set, const Steps& step
   return lengths;
 }
 
-DeviceBusy DeviceSweep::finish(const Steps& steps) {
+DeviceBusy DeviceSweep::finish(const Steps& steps, IntervalSet& exposed_communication) {
   busy_.window_ns = steps.recorded_ns();
   busy_.gpu_busy_raw_ns = raw_.length_ns();
   // Work that began in a step and ended after it, where nothing else was recorded.
@@ -119,13 +121,12 @@ DeviceBusy DeviceSweep::finish(const Steps& steps) {
   busy_.gpu_busy_ns = length_ns(busy_.busy);
   busy_.idle_ns = busy_.window_ns - busy_.gpu_busy_ns;
   for (std::size_t i = 0; i < kKernelClassCount; ++i) busy_.busy_by_kind_ns[i] = by_kind_[i].length_ns();
-  const IntervalSet exposed = subtract(sets_.communication, sets_.compute);
+  IntervalSet exposed = subtract(sets_.communication, sets_.compute);
   busy_.communication_ns = length_ns(sets_.communication);
   busy_.exposed_communication_ns = length_ns(exposed);
   busy_.hidden_communication_ns = busy_.communication_ns - busy_.exposed_communication_ns;
   busy_.exposed_copy_ns = length_ns(subtract(sets_.copies, sets_.kernels));
-  busy_.busy_by_step_ns = length_by_step(busy_.busy, steps);
-  busy_.exposed_communication_by_step_ns = length_by_step(exposed, steps);
+  exposed_communication = std::move(exposed);
   return std::move(busy_);
 }
 
@@ -137,17 +138,41 @@ bool is_within(const IntervalSet& set, TimeNs time_ns) {
 
 }  // namespace
 
+std::vector<std::size_t> busiest_devices(const std::vector<DeviceBusy>& busy, std::size_t most,
+                                         std::optional<std::size_t> always) {
+  std::vector<std::size_t> chosen(busy.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  if (chosen.size() <= most) return chosen;
+  const auto last = chosen.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(chosen.begin(), last, chosen.end(), [&](std::size_t a, std::size_t b) {
+    return busy[a].gpu_busy_ns != busy[b].gpu_busy_ns ? busy[a].gpu_busy_ns > busy[b].gpu_busy_ns : a < b;
+  });
+  chosen.erase(last, chosen.end());
+  const bool missing =
+      always && *always < busy.size() && std::find(chosen.begin(), chosen.end(), *always) == chosen.end();
+  if (missing) chosen.push_back(*always);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 std::vector<DeviceBusy> compute_busy(const Trace& trace, const GpuTimeline& timeline, const KernelClasses& classes,
-                                     const Steps& steps) {
+                                     const Steps& steps, std::optional<std::int64_t> asked) {
   std::vector<DeviceBusy> busy;
+  std::vector<IntervalSet> exposed;  // communication alone, by device
+  std::optional<std::size_t> asked_at;
   for (const DeviceId device : trace.devices.ids().ids()) {
     if (trace.gpu_events_of_device[device].empty()) continue;
     DeviceSweep sweep(trace, timeline, classes, steps.window);
     for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
       if (!is_within(steps.unrecorded, trace.gpu_events.start_ns[id])) sweep.add(id);
     }
-    busy.push_back(sweep.finish(steps));
+    if (asked && trace.devices.number[device] == *asked) asked_at = busy.size();
+    busy.push_back(sweep.finish(steps, exposed.emplace_back()));
     busy.back().device = device;
+  }
+  for (const std::size_t at : busiest_devices(busy, kMostDevicesInFull, asked_at)) {
+    busy[at].busy_by_step_ns = length_by_step(busy[at].busy, steps);
+    busy[at].exposed_communication_by_step_ns = length_by_step(exposed[at], steps);
   }
   return busy;
 }

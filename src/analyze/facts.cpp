@@ -56,7 +56,7 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
   run_side_by_side({
       [&] { facts.path = HostPath::build(trace, facts.steps); },
       [&] {
-        facts.busy = compute_busy(trace, facts.timeline, facts.classes, facts.steps);
+        facts.busy = compute_busy(trace, facts.timeline, facts.classes, facts.steps, options.device_number);
         facts.main_device = choose_main_device(trace, facts.busy, options.device_number);
         facts.ledger = compute_ledger(trace, facts.timeline, facts.launches, facts.steps);
         facts.memory = compute_memory_levels(trace, facts.steps);
@@ -65,7 +65,10 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
       },
   });
   run_side_by_side({
-      [&] { facts.idle = compute_idle(trace, facts.timeline, facts.launches, facts.steps, facts.busy, facts.path); },
+      [&] {
+        facts.idle =
+            compute_idle(trace, facts.timeline, facts.launches, facts.steps, facts.busy, facts.path, facts.main_device);
+      },
       [&] {
         facts.waits = compute_waits(trace, facts.timeline, facts.steps, facts.path);
         if (facts.busy.empty()) return;

@@ -1,7 +1,8 @@
 // Sums the stories of all gaps: by cause, by step, by name, and keeps the longest ones whole.
 //
 // One pass over the gaps of a device in order of time, with cursors into the host's slices, so the cost is that of
-// the slices passed. A gap that crosses from one step into the next is split at the boundary, in both views
+// the slices passed: all of them for each device, which is why a file of thousands of devices has causes for the
+// busiest only. A gap that crosses from one step into the next is split at the boundary, in both views
 // at the same instant of the gap, so each view adds up to the idle time of each step to the nanosecond.
 #include "analyze/idle.h"
 
@@ -170,9 +171,16 @@ DeviceIdle compute_device_idle(const Trace& trace, const Steps& steps, GapReader
 }  // namespace
 
 std::vector<DeviceIdle> compute_idle(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,
-                                     const Steps& steps, const std::vector<DeviceBusy>& busy, const HostPath& path) {
+                                     const Steps& steps, const std::vector<DeviceBusy>& busy, const HostPath& path,
+                                     std::size_t main_device) {
   std::vector<DeviceIdle> idle(busy.size());
-  parallel_for(busy.size(), 0, [&](std::size_t at) {
+  for (std::size_t at = 0; at < busy.size(); ++at) {
+    idle[at].device = busy[at].device;
+    idle[at].attributed = false;
+  }
+  const std::vector<std::size_t> chosen = busiest_devices(busy, kMostDevicesInFull, main_device);
+  parallel_for(chosen.size(), 0, [&](std::size_t i) {
+    const std::size_t at = chosen[i];
     GapReader gaps(trace, timeline, launches, steps, busy[at]);
     idle[at] = compute_device_idle(trace, steps, gaps, busy[at].device, path);
   });

@@ -33,6 +33,7 @@ struct DetailCost {
 
 struct DeviceIdle {
   DeviceId device;
+  bool attributed = true;                     // false beyond kMostDevicesInFull: all of the following is empty then
   IdleByCause blame_ns{};                     // what the host did in the time by which the launch came too late (shown)
   IdleByCause edges_ns{};                     // what the host did during the gap itself
   std::vector<IdleByCause> blame_by_step_ns;  // one for each of Steps::steps
@@ -42,8 +43,10 @@ struct DeviceIdle {
   DurationNs drained_by_wait_ns = 0;          // idle in gaps that a blocking call started
 };
 
+// One entry for each of `busy`, in its order; attributed are the busiest devices and busy[main_device].
 [[nodiscard]] std::vector<DeviceIdle> compute_idle(const Trace& trace, const GpuTimeline& timeline,
                                                    const Launches& launches, const Steps& steps,
-                                                   const std::vector<DeviceBusy>& busy, const HostPath& path);
+                                                   const std::vector<DeviceBusy>& busy, const HostPath& path,
+                                                   std::size_t main_device = 0);
 
 }  // namespace stepscope

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -262,6 +263,74 @@ TEST(Idle, PartsAddUpOnRandomTraces) {
     for (const Wait& wait : facts.waits()) EXPECT_LE(wait.launches_to_come_ratio, 1.0);
     if (HasFailure()) return;
   }
+}
+
+// A file of more devices than any process drives: the busiest and the main one have the causes that each would have
+// alone, the others none, so that the cost is not devices times host events.
+TEST(Idle, OfThousandsOfDevicesTheBusiestHaveCauses) {
+  constexpr int kDevices = 400;
+  std::mt19937 random(7);
+  const auto below = [&](int limit) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(limit)); };
+  Fragment fragment;
+  const auto main = fragment.thread("1", "main");
+  for (int k = 0; k < 3; ++k) {
+    Spans::Row span;
+    span.start_ns = k * 1'000'000;
+    span.end_ns = span.start_ns + 1'000'000;
+    span.thread = main;
+    span.name = fragment.strings.intern("ProfilerStep#" + std::to_string(k));
+    fragment.spans.push_back(span);
+  }
+  for (int device = 0; device < kDevices; ++device) {
+    Calls::Row call;
+    call.start_ns = below(2'900'000);
+    call.end_ns = call.start_ns + 100;
+    call.thread = main;
+    call.name = fragment.strings.intern("cudaLaunchKernel");
+    call.correlation = device + 1;
+    fragment.calls.push_back(call);
+    GpuEvents::Row event;
+    event.start_ns = call.start_ns + 50 + below(5'000);
+    event.end_ns = event.start_ns + 1 + below(90'000);
+    event.device = fragment.device(device);
+    event.stream = fragment.stream(device, "7");
+    event.kind = GpuEventKind::kKernel;
+    event.name = fragment.strings.intern("gemm");
+    event.correlation = device + 1;
+    fragment.gpu_events.push_back(event);
+  }
+  Builder builder;
+  builder.add(std::move(fragment));
+  IdleTestFacts facts(builder.finish(1));
+  ASSERT_EQ(facts.busy.size(), static_cast<std::size_t>(kDevices));
+  const auto idlest = static_cast<std::size_t>(
+      std::min_element(facts.busy.begin(), facts.busy.end(),
+                       [](const auto& a, const auto& b) { return a.gpu_busy_ns < b.gpu_busy_ns; }) -
+      facts.busy.begin());
+  const auto all =
+      compute_idle(facts.trace, facts.timeline, facts.launches, facts.steps, facts.busy, facts.path, idlest);
+
+  std::vector<DurationNs> busy_ns;
+  for (const DeviceBusy& device : facts.busy) busy_ns.push_back(device.gpu_busy_ns);
+  std::sort(busy_ns.rbegin(), busy_ns.rend());
+  const DurationNs least_ns = busy_ns[kMostDevicesInFull - 1];
+  std::size_t attributed = 0;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    EXPECT_EQ(all[at].device, facts.busy[at].device);
+    if (!all[at].attributed) {
+      EXPECT_LE(facts.busy[at].gpu_busy_ns, least_ns);
+      EXPECT_TRUE(all[at].blame_by_step_ns.empty() && all[at].details.empty() && all[at].largest.empty());
+      continue;
+    }
+    ++attributed;
+    EXPECT_TRUE(facts.busy[at].gpu_busy_ns >= least_ns || at == idlest);
+    const auto alone =
+        compute_idle(facts.trace, facts.timeline, facts.launches, facts.steps, {facts.busy[at]}, facts.path);
+    EXPECT_EQ(all[at].blame_ns, alone.front().blame_ns);
+    EXPECT_EQ(all[at].edges_by_step_ns, alone.front().edges_by_step_ns);
+    EXPECT_EQ(sum(all[at].blame_ns), facts.busy[at].idle_ns);
+  }
+  EXPECT_EQ(attributed, kMostDevicesInFull + 1);
 }
 
 }  // namespace

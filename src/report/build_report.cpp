@@ -52,7 +52,7 @@ void add_detail(IdleDetail detail, std::vector<IdleDetail>& details) {
 void add_idle(const Trace& trace, const DeviceIdle& idle, DeviceReport& out) {
   out.idle_blame_ns = idle.blame_ns;
   out.idle_edges_ns = idle.edges_ns;
-  out.idle_blame_by_step_ns = idle.blame_by_step_ns;
+  out.idle_attributed = idle.attributed;
   out.drained_by_wait_ns = idle.drained_by_wait_ns;
   for (const DetailCost& detail : idle.details) {
     add_detail({detail.label, fold_step_number(trace.text(detail.detail)), detail.length_ns}, out.idle_details);

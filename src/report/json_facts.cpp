@@ -149,8 +149,10 @@ Json steps_json(const Report& report) {
 
 Json devices_json(const Report& report) {
   Json out = Json::array();
-  const std::string_view idle_withheld = report.was_launch_blocking() ? kLaunchesBlocked : "";
   for (const DeviceReport& device : report.devices) {
+    std::string_view idle_withheld;
+    if (!device.idle_attributed) idle_withheld = kTooManyDevices;
+    if (report.was_launch_blocking()) idle_withheld = kLaunchesBlocked;
     out.push_back(device_json(device, report.has_headline(), idle_withheld));
   }
   return out;

@@ -22,6 +22,8 @@ inline constexpr const char* kStepscopeVersion = "0.1.0";
 
 // Why idle time then has no causes. See Report::was_launch_blocking.
 inline constexpr std::string_view kLaunchesBlocked = "every launch waited for its kernel";
+inline constexpr std::string_view kTooManyDevices = "of so many devices only the 128 busiest have causes";
+static_assert(kMostDevicesInFull == 128);
 
 enum class ReportStatus : std::uint8_t {
   kComplete,  // read whole, or everything recovered
@@ -52,7 +54,7 @@ struct DeviceReport {
   DeviceBusy busy;  // without the union itself
   IdleByCause idle_blame_ns{};
   IdleByCause idle_edges_ns{};
-  std::vector<IdleByCause> idle_blame_by_step_ns;
+  bool idle_attributed = true;           // false: one of so many devices that only the busiest have causes
   std::vector<IdleDetail> idle_details;  // blame view by name, costliest first
   DurationNs drained_by_wait_ns = 0;
 };
