@@ -22,15 +22,11 @@ struct Use {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-bool loads_widely(std::string_view name) {
-  return has(name, "nvjet") || has(name, "align8") || has(name, "align16") || has(name, "ldg8");
-}
-
 enum class Loads : std::uint8_t { kUnseen, kNarrow, kWide, kUnknown };
 
 Loads classify_loads(std::string_view name) {
   if (narrow_load_elements(name) > 0) return Loads::kNarrow;
-  return loads_widely(name) ? Loads::kWide : Loads::kUnknown;
+  return has_wide_loads(name) ? Loads::kWide : Loads::kUnknown;
 }
 
 bool is_odd(std::int64_t size) { return size > 1 && size % kMultiple != 0; }
@@ -57,6 +53,10 @@ int narrow_load_elements(std::string_view kernel_name) {
   digits = digits.substr(0, std::min(digits.find_first_not_of("0123456789"), digits.size()));
   if (digits == "1" || digits == "2" || digits == "4") return digits.front() - '0';
   return 0;
+}
+
+bool has_wide_loads(std::string_view name) {
+  return has(name, "nvjet") || has(name, "align8") || has(name, "align16") || has(name, "ldg8");
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> matrix_sizes(std::string_view input_dims) {

@@ -40,6 +40,9 @@ struct MatmulShapes {
 // 1, 2 or 4: how many elements of 16 bits a kernel of this name loads at once; 0 when it loads 8, or does not tell.
 [[nodiscard]] int narrow_load_elements(std::string_view kernel_name);
 
+// Does the name say that the kernel loads 16 bytes at once?
+[[nodiscard]] bool has_wide_loads(std::string_view kernel_name);
+
 // The last two dimensions of each matrix in `Input Dims` text; vectors and scalars are passed over.
 [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> matrix_sizes(std::string_view input_dims);
 

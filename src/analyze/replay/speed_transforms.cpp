@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyze/matmul_shapes.h"
+#include "analyze/aligned_matmuls.h"
 #include "stepscope/efficiency.h"
 
 namespace stepscope {
@@ -127,44 +127,30 @@ void use_tensor_cores(const TransformInput& from, Edits& edits) {
   if (any) edits.shorter_ns = std::move(slower.shorter_ns);
 }
 
-// Widths 1020 and 16001 against 1024 and 16000 on an H200 (tests/data/planted/odd_sizes): kernels that load one element
-// at once took 5.5 to 6.6 times as long, those that load two 2.9 to 3.2 times, and the other kernels, whose rows are no
-// multiples of 16 bytes either, 1.36 times. The middle of the step is the matmuls alone; the lower end has the others
-// faster too; twice the share is the upper end, for older devices whose aligned kernels gain less. Four elements at
-// once were not measured: half of the way from two to eight.
+// The middle of the step is the matmuls alone, each at the speed of analyze/aligned_matmuls.h; the lower end has the
+// other kernels faster too, whose rows are no multiples of 16 bytes either: 1.36 times in the one recording that was
+// measured on both sides (planted/odd_sizes).
 void align_matmuls(const TransformInput& from, Edits& edits) {
-  struct Shares {
-    double low, mid, high;
-  };
   constexpr double kOtherShare = 0.74;
+  const ReplayInput& input = from.input;
+  // From the first replayed step's launches to the end of the last unit.
+  Interval window{from.window.host.start_ns, from.window.host.end_ns};
+  for (const GpuUnit& unit : from.graph.units.raw()) window.end_ns = std::max(window.end_ns, unit.start_ns + 1);
+  const AlignedMatmuls aligned(input.trace, input.timeline, input.classes, input.options.device, window);
   bool any = false;
   Edits faster;
-  const auto shares_of = [](int elements) -> Shares {
-    if (elements == 1) return {0.17, 0.20, 0.36};
-    if (elements == 2) return {0.32, 0.36, 0.66};
-    return {0.66, 0.75, 0.9};
-  };
-  std::vector<std::int8_t> known(from.input.trace.strings.size(), -1);
-  const auto elements_of = [&](GpuEventId event) -> int {
-    const StringId name = from.input.trace.gpu_events.name[event];
-    std::int8_t& state = known[name.value];
-    if (state < 0) state = static_cast<std::int8_t>(narrow_load_elements(from.input.trace.text(name)));
-    return state;
-  };
   for (std::uint32_t e = 0; e < from.graph.ends.size(); ++e) {
     const UnitEnd& end = from.graph.ends[UnitEndId(e)];
     Lanes by = all_lanes(0);
     for_events_on(from, from.graph.units[end.unit], end, [&](GpuEventId event) {
-      const DurationNs length = length_of(from.input, event);
-      if (follows_data_type(from.input.classes.of[event])) by[kLow] += saved(length, kOtherShare);
-      if (from.input.classes.of[event] != KernelClass::kMatmul) return;
-      const int elements = elements_of(event);
-      if (elements == 0) return;
+      const DurationNs length = length_of(input, event);
+      if (follows_data_type(input.classes.of[event])) by[kLow] += saved(length, kOtherShare);
+      const auto kept = aligned.kept_share(event);
+      if (!kept) return;
       any = true;
-      const Shares shares = shares_of(elements);
-      by[kLow] += saved(length, shares.low);
-      by[kHigh] += saved(length, shares.high);
-      for (const Lane lane : {kRecorded, kMid}) by[lane] += saved(length, shares.mid);
+      by[kLow] += saved(length, kept->fast);
+      by[kHigh] += saved(length, kept->slow);
+      for (const Lane lane : {kRecorded, kMid}) by[lane] += saved(length, kept->mid);
     });
     faster.shorten(from.graph, UnitEndId(e), by);
   }
