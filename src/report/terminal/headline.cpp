@@ -139,13 +139,26 @@ void add_step_time(const Report& report, Page& page) {
 // nothing.
 bool has_known_range(std::string_view dtype) { return dtype == "bf16" || dtype == "fp16" || dtype == "fp8"; }
 
+// What the profiler took from it, where that is much: FLOPs of the mean step over the step without the profiler.
+std::string unprofiled_mfu_words(const Report& report) {
+  const auto step = report.unprofiled_step();
+  const DeviceReport* device = report.main_device();
+  const bool distorted = std::any_of(report.findings.begin(), report.findings.end(),
+                                     [](const Finding& finding) { return finding.id == "profiler-distortion"; });
+  if (!distorted || !step || step->mid_ns <= 0 || device == nullptr) return "";
+  const double mean_ns = static_cast<double>(device->busy.window_ns) / static_cast<double>(report.step_divisor());
+  const double percent = 100 * *report.efficiency.mfu_ratio * mean_ns / static_cast<double>(step->mid_ns);
+  return percent < 0.05 || percent >= 100 ? ""
+                                          : fmt::format(" (about {} % without the profiler)", show_decimal(percent, 1));
+}
+
 std::string mfu_words(const Report& report, bool brief) {
   const Efficiency& efficiency = report.efficiency;
   if (!efficiency.mfu_ratio || !efficiency.peak_flops_per_s) return "";
   // 0.0 would read as nothing at all.
   const double percent = *efficiency.mfu_ratio * 100;
-  std::string words = fmt::format("MFU {} % of {} ", percent < 0.05 ? "under 0.1" : show_decimal(percent, 1),
-                                  show_flops(*efficiency.peak_flops_per_s));
+  std::string words = fmt::format("MFU {} %{} of {} ", percent < 0.05 ? "under 0.1" : show_decimal(percent, 1),
+                                  unprofiled_mfu_words(report), show_flops(*efficiency.peak_flops_per_s));
   words += brief ? clean_text(efficiency.peak_dtype) : fmt::format("({}, dense)", clean_text(efficiency.peak_dtype));
   if (has_known_range(efficiency.peak_dtype)) words += brief ? "; well-tuned: 40-60 %" : "; well-tuned runs: 40-60 %";
   return words;

@@ -47,6 +47,18 @@ TEST(Terminal, AnswersInTheOrderOfQuestions) {
   }
 }
 
+// Half of the step is the profiler's: so is half of the time that the FLOPs are held against.
+TEST(Terminal, MfuWithoutTheProfilerWhereThatDiffers) {
+  Report report = sample_report();
+  WhatIf unchanged;
+  unchanged.step_unprofiled = {45'000'000, 50'000'000, 55'000'000};
+  report.what_ifs.results = {unchanged};
+  EXPECT_FALSE(says(write_terminal(report, Style()), "31.4 %"));
+  report.findings.push_back(sample_finding());
+  report.findings.back().id = "profiler-distortion";
+  EXPECT_TRUE(says(write_terminal(report, Style()), "MFU 15.7 % (about 31.4 % without the profiler) of 989 TFLOP/s"));
+}
+
 TEST(Terminal, KeepsItsWidth) {
   Report report = sample_report();
   report.info.source = "/a/very/long/path/" + std::string(300, 'x') + "/训练数据 it's.json";
