@@ -139,11 +139,8 @@ std::string_view user_line_of_stack(std::string_view stack) {
 }
 
 std::string python_line_at(const Trace& trace, ThreadId thread, TimeNs time_ns, OpId innermost_op) {
-  for (FrameId frame = find_innermost(trace.frames, trace.frames_of_thread[thread], time_ns); frame.has_value();
-       frame = trace.frames.parent[frame]) {
-    const std::string_view name = trace.text(trace.frames.name[frame]);
-    if (is_user_frame(name)) return std::string(name);
-  }
+  const FrameId frame = find_user_frame(trace, thread, time_ns);
+  if (frame.has_value()) return std::string(trace.text(trace.frames.name[frame]));
   for (OpId op = innermost_op; op.has_value(); op = trace.ops.parent[op]) {
     const std::string_view line = user_line_of_stack(trace.text(trace.ops.call_stack[op]));
     if (!line.empty()) return std::string(line);
@@ -162,6 +159,12 @@ bool is_user_frame(std::string_view frame_name) {
   if (frame_name.starts_with('/')) return true;
   const std::string_view top = top_module(frame_name);
   return !contains(kStandardLibrary, top) && !contains(kPackages, top);
+}
+
+FrameId find_user_frame(const Trace& trace, ThreadId thread, TimeNs time_ns) {
+  FrameId frame = find_innermost(trace.frames, trace.frames_of_thread[thread], time_ns);
+  while (frame.has_value() && !is_user_frame(trace.text(trace.frames.name[frame]))) frame = trace.frames.parent[frame];
+  return frame;
 }
 
 HostPlace find_host_place(const Trace& trace, ThreadId thread, TimeNs time_ns) {

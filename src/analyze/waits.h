@@ -39,6 +39,8 @@ struct HostPlace {
   std::string python_line;  // innermost frame of the user's own code, as recorded, "train.py(52): hook"; empty if none
 };
 [[nodiscard]] HostPlace find_host_place(const Trace& trace, ThreadId thread, TimeNs time_ns);
+// The innermost frame of the user's own code that is open then; empty without frames.
+[[nodiscard]] FrameId find_user_frame(const Trace& trace, ThreadId thread, TimeNs time_ns);
 // Is the frame the user's own (not torch, site-packages, the standard library or a built-in)?
 [[nodiscard]] bool is_user_frame(std::string_view frame_name);
 

@@ -124,6 +124,8 @@ std::string_view transform_name(Transform transform) {
       return "hidden_syncs_not_waited";
     case Transform::kHiddenSyncsRemoved:
       return "hidden_syncs_removed";
+    case Transform::kHiddenSyncFunctionsRemoved:
+      return "hidden_sync_functions_removed";
     case Transform::kBlockingCopiesAsync:
       return "blocking_copies_async";
     case Transform::kAllocatorFree:

@@ -19,11 +19,12 @@ struct Estimate {
 
 enum class Transform : std::uint8_t {
   kUnchanged,
-  kLoaderReady,           // data-loader time 0
-  kHiddenSyncsNotWaited,  // hidden synchronizations do not wait
-  kHiddenSyncsRemoved,    // nor do their operators' host work and kernels happen ("whole operator")
-  kBlockingCopiesAsync,   // pageable copies at pinned bandwidth, not waited for
-  kAllocatorFree,         // allocation and free calls cost nothing
+  kLoaderReady,                 // data-loader time 0
+  kHiddenSyncsNotWaited,        // hidden synchronizations do not wait
+  kHiddenSyncsRemoved,          // nor do their operators' host work and kernels happen ("whole operator")
+  kHiddenSyncFunctionsRemoved,  // nor what else the user's function does that is mostly such operators
+  kBlockingCopiesAsync,         // pageable copies at pinned bandwidth, not waited for
+  kAllocatorFree,               // allocation and free calls cost nothing
   kCheckpointRemoved,
   kHostZero,         // all host work 0 (CUDA graph): with loader, checkpoint, allocator gone too: the GPU floor
   kHostZeroAlone,    // host work 0, but loader, checkpoint and allocator stay
@@ -35,7 +36,7 @@ enum class Transform : std::uint8_t {
   kPausesRemoved,            // stretches >= 5 ms of one Python frame or of no event
   kMatmulsAligned,           // matmuls with narrow loads at the speed of sizes that are multiples of 8
 };
-inline constexpr std::size_t kTransformCount = 16;
+inline constexpr std::size_t kTransformCount = 17;
 [[nodiscard]] std::string_view transform_name(Transform transform);  // "loader_ready", ...
 
 struct WhatIf {

@@ -1,6 +1,8 @@
 // hidden-sync: how many waits, what they cost, and which waits are no fault.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rules/rule_list.h"
 #include "support/made_run.h"
 
@@ -66,6 +68,24 @@ TEST(HiddenSync, shows_both_prices_and_takes_the_larger) {
   EXPECT_NE(finding->title.find("2 such waits a step"), std::string::npos) << finding->title;
   EXPECT_NE(finding->evidence[1].text.find("not waiting saves 1.00 ms"), std::string::npos)
       << finding->evidence[1].text;
+}
+
+// The high end is the whole function's; where the host decides the step, two runs differ by more than that.
+TEST(HiddenSync, the_function_is_the_high_end_and_a_measurement_is_wider) {
+  MadeRun run = run_with_waits(2, 0.1);  // of 10 ms
+  run.set_saving(Transform::kHiddenSyncFunctionsRemoved, 0.2);
+  const auto by_gpu = find_hidden_sync(run.input());
+  ASSERT_TRUE(by_gpu);
+  EXPECT_EQ(by_gpu->saving->mid_ns, MadeRun::kMs);
+  EXPECT_EQ(by_gpu->saving->high_ns, 2 * MadeRun::kMs);
+  const auto moves = [](const Finding& finding) {
+    return std::any_of(finding.evidence.begin(), finding.evidence.end(), [](const Evidence& evidence) {
+      return evidence.text.find("nothing to 4.00 ms") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(moves(*by_gpu));
+  run.set_saving(Transform::kHostZero, 0.7);  // 8 ms after the repair, of which the GPU needs 3: 40 % of 5 is 2
+  EXPECT_TRUE(moves(*find_hidden_sync(run.input())));
 }
 
 TEST(HiddenSync, found_without_a_re_simulation_too) {

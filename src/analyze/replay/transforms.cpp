@@ -79,16 +79,43 @@ Interval operator_around(const Trace& trace, CallId call) {
   return around;
 }
 
-void remove_hidden_syncs(const TransformInput& from, Edits& edits) {
-  HostRegions regions;
+template <class Visit>
+void for_hidden_waits(const TransformInput& from, const Visit& visit) {
+  const Calls& calls = from.input.trace.calls;
   for (const Wait& wait : from.input.waits) {
-    const Trace& trace = from.input.trace;
-    const TimeNs start_ns = trace.calls.start_ns[wait.call];
+    const TimeNs start_ns = calls.start_ns[wait.call];
     const bool within = start_ns >= from.window.host.start_ns && start_ns < from.window.host.end_ns;
-    if (wait.hidden() && within) regions.add(trace.calls.thread[wait.call], operator_around(trace, wait.call));
+    if (wait.hidden() && within) visit(wait.call, calls.thread[wait.call]);
   }
+}
+
+HostRegions hidden_sync_operators(const TransformInput& from) {
+  HostRegions regions;
+  for_hidden_waits(from,
+                   [&](CallId call, ThreadId thread) { regions.add(thread, operator_around(from.input.trace, call)); });
   regions.finish();
-  remove_regions(from.input, from.graph, regions, edits);
+  return regions;
+}
+
+// A function of the program's that does little else than wait (a hook that selects by a mask, a check for NaN) goes as
+// a whole when somebody mends it: its other operators feed those that wait, and its Python is the line itself. Half of
+// its time is where that stops being likely: below, it is somebody's training step with a wait in it.
+HostRegions hidden_sync_functions(const TransformInput& from, const HostRegions& operators) {
+  constexpr double kMostly = 0.5;
+  const Trace& trace = from.input.trace;
+  HostRegions regions;
+  for_hidden_waits(from, [&](CallId call, ThreadId thread) {
+    Interval gone = operator_around(trace, call);
+    const FrameId frame = find_user_frame(trace, thread, trace.calls.start_ns[call]);
+    if (frame.has_value()) {
+      const Interval function{trace.frames.start_ns[frame], trace.frames.end_ns[frame]};
+      const auto inside = static_cast<double>(operators.overlap_ns(thread, function));
+      if (inside >= kMostly * static_cast<double>(function.length_ns())) gone = function;
+    }
+    regions.add(thread, gone);
+  });
+  regions.finish();
+  return regions;
 }
 
 void fuse_optimizer(const TransformInput& from, Edits& edits) {
@@ -141,7 +168,10 @@ Edits edits_of(Transform transform, const TransformInput& from) {
       unwait_if(from, edits, [](const Wait& wait) { return wait.hidden(); });
       break;
     case Transform::kHiddenSyncsRemoved:
-      remove_hidden_syncs(from, edits);
+      remove_regions(from.input, from.graph, hidden_sync_operators(from), edits);
+      break;
+    case Transform::kHiddenSyncFunctionsRemoved:
+      remove_regions(from.input, from.graph, hidden_sync_functions(from, hidden_sync_operators(from)), edits);
       break;
     case Transform::kBlockingCopiesAsync:
       copy_from_pinned_memory(from, edits);

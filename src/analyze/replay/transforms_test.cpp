@@ -59,6 +59,48 @@ TEST(Transforms, HiddenSyncsNotWaited) {
   EXPECT_GT(saved_us(picture, Transform::kHiddenSyncsRemoved), not_waited + 30);
 }
 
+// A hook that does little else than `item` goes as a whole; a training step with the same wait in it does not.
+constexpr std::string_view kHook = R"(
+    step      [1                                                       ]
+    py        [train                                               ]
+    py           [hook                    ]
+    op             [abs][item            ]
+    call      [A]    [H][C][S           ]       [B] [D] [E]
+    gpu/7        [K1=======][K6][K4]               [K2=][K3=][K5====]
+    where
+      train = train.py(3): main
+      hook = train.py(9): hook
+      item = aten::item
+      abs = aten::abs
+      A = cudaLaunchKernel corr 1
+      H = cudaLaunchKernel corr 6
+      B = cudaLaunchKernel corr 2
+      D = cudaLaunchKernel corr 3
+      E = cudaLaunchKernel corr 5
+      C = cudaMemcpyAsync corr 4
+      K1 = a corr 1
+      K6 = e corr 6
+      K2 = b corr 2
+      K3 = c corr 3
+      K4 = Memcpy DtoH (Device -> Pinned) corr 4
+      K5 = d corr 5
+      S = cudaStreamSynchronize
+)";
+
+TEST(Transforms, HiddenSyncFunctionsRemoved) {
+  const ReplayPicture hook(trace_from_text(kHook));
+  ASSERT_TRUE(hook.waits.front().hidden());
+  const double operators = saved_us(hook, Transform::kHiddenSyncsRemoved);
+  // 70 us of the hook before the operator, and 10 after it.
+  EXPECT_NEAR(saved_us(hook, Transform::kHiddenSyncFunctionsRemoved), operators + 80, 1);
+
+  std::string text(kHook);
+  text.replace(text.find("[hook                    ]"), 26, "                          ");
+  const ReplayPicture in_training(trace_from_text(text));
+  EXPECT_DOUBLE_EQ(saved_us(in_training, Transform::kHiddenSyncFunctionsRemoved),
+                   saved_us(in_training, Transform::kHiddenSyncsRemoved));
+}
+
 // A copy of 1.28 MB in 150 us that the host waits for; from pinned memory 25 bytes a ns are assumed: 51.2 us.
 TEST(Transforms, BlockingCopies) {
   const ReplayPicture picture(trace_from_text(R"(
