@@ -15,6 +15,7 @@
 #include "agent/gpu.h"
 #include "agent/gpu_devices.h"
 #include "agent/keep.h"
+#include "agent/own_overhead.h"
 #include "agent/own_capture.h"
 #include "agent/process_facts.h"
 #include "agent/process_memory.h"
@@ -101,6 +102,7 @@ bool attach_all(AgentState& agent, std::string_view who) {
 void join_open_window(AgentState& agent) {
   const std::lock_guard lock(agent.window);
   if (!agent.window_is_open) return listen_between_windows(agent);
+  const OwnOverhead overhead("began to record the GPU");
   set_torch_detail(TorchDetail::kFull);
   Gpu* const gpu = attached_gpu();
   if (gpu == nullptr || gpu->is_started() || !agent.options.gpu) return;

@@ -22,6 +22,9 @@
 static const pid_t test_process = getpid();
 extern "C" int __lsan_is_turned_off() { return getpid() != test_process ? 1 : 0; }  // NOLINT: the checker's name
 
+extern "C" long long stepscope_agent_begin_overhead() noexcept;
+extern "C" void stepscope_agent_end_overhead(const char* what, long long start_ns) noexcept;
+
 namespace stepscope::agent {
 namespace {
 
@@ -104,6 +107,29 @@ TEST_F(AgentTest, AProcessInWhichNothingHappensLeavesNoFile) {
   ASSERT_TRUE(close_window(-1));
   finish();
   EXPECT_TRUE(folder.files().empty());
+}
+
+TEST_F(AgentTest, TimeThatWeTakeStandsInTheFileUnderOurName) {
+  ASSERT_TRUE(arm_with(paused()));
+  const TimeNs early_ns = stepscope_agent_begin_overhead();
+  stepscope_agent_end_overhead("came too early", early_ns);  // no window is open
+  ASSERT_TRUE(open_window(-1));
+  const TimeNs start_ns = stepscope_agent_begin_overhead();
+  usleep(100);
+  stepscope_agent_end_overhead("wrote a memory snapshot", start_ns);
+  stepscope_agent_end_overhead(nullptr, start_ns);
+  stepscope_agent_end_overhead("is no time", now_ns() + 1'000'000'000);
+  emit_ops(1);
+  ASSERT_TRUE(close_window(-1));
+  finish();
+  ASSERT_EQ(folder.files().size(), 1U);
+  const Records records = read_capture(folder.files()[0]);
+  std::vector<std::string> names;
+  for (const WireOverhead& overhead : records.overheads) names.push_back(records.strings.at(overhead.name));
+  ASSERT_EQ(names, (std::vector<std::string>{"Stepscope began to record", "Stepscope wrote a memory snapshot"}));
+  EXPECT_EQ(records.overheads[1].start_ns, start_ns);
+  EXPECT_GE(records.overheads[1].end_ns, start_ns + 100'000);
+  EXPECT_EQ(records.overheads[1].thread_id, records.ops.at(0).thread_id);
 }
 
 TEST_F(AgentTest, EachKindOfEventArrives) {

@@ -28,6 +28,7 @@ struct Records : WireVisitor {
   std::vector<WireMemoryLevel> memory_levels;
   std::vector<WireCounter> counters;
   std::vector<WireSample> samples;
+  std::vector<WireOverhead> overheads;
   std::map<std::int32_t, WireLedger> ledgers;
   std::vector<std::string> remarks;
   bool has_end = false;
@@ -46,6 +47,7 @@ struct Records : WireVisitor {
   void on(const WireMemoryLevel& level) override { memory_levels.push_back(level); }
   void on(const WireCounter& counter) override { counters.push_back(counter); }
   void on(const WireSample& sample) override { samples.push_back(sample); }
+  void on(const WireOverhead& overhead) override { overheads.push_back(overhead); }
   void on(const WireLedger& ledger) override { ledgers[ledger.device] = ledger; }
   void on(const WireRemark& remark) override { remarks.push_back(strings[remark.text]); }
   void on(const WireEnd&) override { has_end = true; }

@@ -174,6 +174,9 @@ void HookWriter::write(const RingThread& thread, std::span<const HookEvent> even
       case HookEventKind::kDeviceMemory:
         write_device_memory(event, thread.thread_id);
         break;
+      case HookEventKind::kOverhead:
+        file_.on(WireOverhead{event.start_ns, event.end_ns, thread.thread_id, name_of(event.name)});
+        break;
       case HookEventKind::kMemoryLevel:
         write_memory_level(event, thread.thread_id);
         break;

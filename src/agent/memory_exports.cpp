@@ -2,6 +2,7 @@
 // and the agent has the file.
 #include <bit>
 
+#include "agent/own_overhead.h"
 #include "agent/parts.h"
 #include "capture/event_ring.h"
 
@@ -23,6 +24,13 @@ STEPSCOPE_AGENT_EXPORT int stepscope_agent_memory_level(int device, long long al
   event.flags = static_cast<std::uint16_t>(device);
   emit_event(event);
   return 1;
+}
+
+// Around what makes the program wait for us, on the thread that waits: the time at which it began, to be handed back
+// with what was done, as the rest of a sentence ("wrote a memory snapshot").
+STEPSCOPE_AGENT_EXPORT long long stepscope_agent_begin_overhead() noexcept { return stepscope::agent::now_ns(); }
+STEPSCOPE_AGENT_EXPORT void stepscope_agent_end_overhead(const char* what, long long start_ns) noexcept {
+  if (what != nullptr) stepscope::agent::note_own_overhead(what, start_ns, stepscope::agent::now_ns());
 }
 
 // One line at the process's exit, and a remark of the capture.

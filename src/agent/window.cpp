@@ -4,6 +4,7 @@
 
 #include "agent/agent_state.h"
 #include "agent/gpu.h"
+#include "agent/own_overhead.h"
 #include "agent/parts.h"
 #include "capture/event_ring.h"
 
@@ -40,6 +41,7 @@ bool open_window(std::int64_t first_step) noexcept try {
   agent.window_first_step = first_step;
   agent.window_start_ns = now_ns();
   hook_events_on.store(true, std::memory_order_relaxed);
+  const OwnOverhead overhead("began to record");
   set_torch_detail(TorchDetail::kFull);
   if (Gpu* const gpu = attached_gpu(); gpu != nullptr && agent.options.gpu) (void)gpu->start();
   worker->window_opened();

@@ -2,6 +2,7 @@
 // by calls that thread sanitizers of GCC 12 do not know.
 #include "agent/worker.h"
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <utility>
@@ -211,7 +212,11 @@ void Worker::look() {
   event_count_ = 0;
   drain_events([this](const RingThread& thread, std::span<const HookEvent> events) {
     event_count_ += events.size();
-    if (file() != nullptr) hook_writer_->write(thread, events);
+    if (file_ == nullptr && hold_back(thread, events)) return;
+    if (file() != nullptr) {
+      for (const HeldEvents& held : std::exchange(held_back_, {})) hook_writer_->write(held.thread, held.events);
+      hook_writer_->write(thread, events);
+    }
     if (setup_.samples_stacks && events.front().kind != HookEventKind::kSample) sampler_.note_thread(thread.thread_id);
   });
   look_at_gpu();
@@ -221,6 +226,15 @@ void Worker::look() {
   write_memory_levels();
   write_remarks();
   check_file();
+}
+
+// True: these make no file, since they tell of nothing but us.
+bool Worker::hold_back(const RingThread& thread, std::span<const HookEvent> events) {
+  constexpr std::size_t kMost = 64;  // one for each window; a process that does nothing has few
+  const bool is_ours = std::all_of(events.begin(), events.end(),
+                                   [](const HookEvent& event) { return event.kind == HookEventKind::kOverhead; });
+  if (is_ours && held_back_.size() < kMost) held_back_.push_back({thread, {events.begin(), events.end()}});
+  return is_ours;
 }
 
 void Worker::look_at_gpu() {

@@ -68,6 +68,7 @@ class Worker {
   static void* enter(void* worker) noexcept;
   void run();
   void look();
+  bool hold_back(const RingThread& thread, std::span<const HookEvent> events);
   void look_at_gpu();
   void settle();
   void end_settling(bool is_complete);
@@ -111,7 +112,12 @@ class Worker {
   bool devices_described_ = false;
   Ledger ledger_;
   std::optional<HookWriter> hook_writer_;
-  std::size_t event_count_ = 0;                 // of the last look
+  std::size_t event_count_ = 0;  // of the last look
+  struct HeldEvents {
+    RingThread thread;
+    std::vector<HookEvent> events;
+  };
+  std::vector<HeldEvents> held_back_;           // nothing but overhead of ours, not yet in the file
   std::vector<WireMemoryLevel> memory_levels_;  // not yet in the file, since there is none
   std::size_t remark_count_ = 0;
   DurationNs fresh_at_ns_ = 0;

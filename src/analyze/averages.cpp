@@ -69,7 +69,11 @@ class AveragesBuilder {
 
  private:
   [[nodiscard]] bool is_in_window(TimeNs start_ns) const {
-    return !window_ || (start_ns >= window_->start_ns && start_ns < window_->end_ns);
+    if (!window_) return true;
+    if (start_ns < window_->start_ns || start_ns >= window_->end_ns) return false;
+    const auto next = std::partition_point(left_out_.begin(), left_out_.end(),
+                                           [&](const Interval& each) { return each.end_ns <= start_ns; });
+    return next == left_out_.end() || start_ns < next->start_ns;
   }
   void add_gpu_events();
   void add_named_device_time(GpuEventId id, DurationNs length);
@@ -88,6 +92,7 @@ class AveragesBuilder {
 
   const Trace& trace_;
   std::optional<Interval> window_;
+  IntervalSet left_out_;
   GroupBy group_by_;
   OperatorStacks stacks_;
   AverageRows rows_;
@@ -104,6 +109,7 @@ class AveragesBuilder {
 AveragesBuilder::AveragesBuilder(const Trace& trace, const AveragesOptions& options)
     : trace_(trace),
       window_(options.window),
+      left_out_(options.left_out),
       group_by_(options.group_by),
       stacks_(trace, options),
       rows_(trace, options, stacks_),

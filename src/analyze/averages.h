@@ -42,6 +42,7 @@ struct AveragesOptions {
   // the operators carry none.
   bool python_stacks = false;
   std::optional<Interval> window{};  // only events that start in it; missing: the whole file, as torch does
+  IntervalSet left_out{};            // of the window: disturbed steps; not with GroupBy::kModule
 };
 
 struct Averages {

@@ -96,7 +96,7 @@ std::vector<CollectiveRun> find_collectives(const Trace& trace, const GpuTimelin
   const GpuEvents& events = trace.gpu_events;
   for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
     if (classes.of[id] != KernelClass::kCommunication || !timeline.counts(trace, id)) continue;
-    if (events.start_ns[id] < steps.window.start_ns || events.start_ns[id] >= steps.window.end_ns) continue;
+    if (!steps.counts_at_gpu_time(events.start_ns[id])) continue;
     out.push_back(describe_run(trace, id, find_step(trace, steps, id)));
   }
   return out;

@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::int64_t kBigEnoughForBandwidth = 1'000'000;  // below, the fixed cost of a copy (about 2 us) shows
 
-bool in_window(const Steps& steps, TimeNs start_ns) {
-  return start_ns >= steps.window.start_ns && start_ns < steps.window.end_ns;
-}
+bool in_window(const Steps& steps, TimeNs start_ns) { return steps.counts_at_gpu_time(start_ns); }
 
 IntervalSet kernel_union(const Trace& trace, const GpuTimeline& timeline, DeviceId device, Interval window) {
   std::vector<Interval> kernels;

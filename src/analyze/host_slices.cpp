@@ -11,6 +11,8 @@
 #include <array>
 #include <limits>
 
+#include "base/own_overhead.h"
+
 namespace stepscope {
 namespace {
 
@@ -41,6 +43,7 @@ class Cutter {
     for (drop_ended(); now_ < to && !stack_.empty(); drop_ended()) {
       const Open& top = stack_.back();
       TimeNs next = std::min(to, top.end_ns);
+      if (own_overhead.until_ns > now_) next = std::min(next, own_overhead.until_ns);
       if (loader.until_ns > now_) next = std::min(next, loader.until_ns);
       if (checkpoint.until_ns > now_) next = std::min(next, checkpoint.until_ns);
       if (optimizer.until_ns > now_) next = std::min(next, optimizer.until_ns);
@@ -50,7 +53,7 @@ class Cutter {
     now_ = std::max(now_, to);
   }
 
-  Ruler loader, checkpoint, optimizer;
+  Ruler own_overhead, loader, checkpoint, optimizer;
 
  private:
   struct Open {
@@ -68,7 +71,10 @@ class Cutter {
     for (; !stack_.empty() && stack_.back().end_ns <= now_; stack_.pop_back()) mark(stack_.back().end_ns);
   }
   void emit(TimeNs end_ns, HostLabel label, StringId detail) {
-    if (loader.until_ns > now_) {
+    if (own_overhead.until_ns > now_) {
+      label = HostLabel::kProfiler;
+      detail = own_overhead.name;
+    } else if (loader.until_ns > now_) {
       label = HostLabel::kDataLoader;
       detail = loader.name;
     } else if (checkpoint.until_ns > now_) {
@@ -170,8 +176,12 @@ void open_event(const Trace& trace, const HostNames& names, const Source& source
   if (names.has(name, kOptimizerStepName)) cutter.optimizer.extend(event.end_ns, name);
 }
 
-void open_more(const HostSlice& row, Cutter& cutter) {
+void open_more(const Trace& trace, const HostSlice& row, Cutter& cutter) {
   cutter.open(row);
+  // What the program's thread does inside it, it does for us.
+  if (row.label == HostLabel::kProfiler && trace.text(row.detail).starts_with(kOwnOverheadPrefix)) {
+    cutter.own_overhead.extend(row.end_ns, row.detail);
+  }
   if (row.label == HostLabel::kCheckpoint) cutter.checkpoint.extend(row.end_ns, row.detail);
 }
 
@@ -217,7 +227,8 @@ ThreadCut cut_thread(const Trace& trace, const HostNames& names, ThreadId thread
   auto next_more = more.begin();
   for (;;) {
     Source& source = sources[first_of(sources)];
-    for (; next_more != more.end() && next_more->start_ns < source.next_ns; ++next_more) open_more(*next_more, cutter);
+    for (; next_more != more.end() && next_more->start_ns < source.next_ns; ++next_more)
+      open_more(trace, *next_more, cutter);
     if (source.next_ns == kNever) break;
     open_event(trace, names, source, cutter);
     source.step();

@@ -9,9 +9,7 @@
 namespace stepscope {
 namespace {
 
-bool in_window(const Steps& steps, TimeNs start_ns) {
-  return start_ns >= steps.window.start_ns && start_ns < steps.window.end_ns;
-}
+bool in_window(const Steps& steps, TimeNs start_ns) { return steps.counts_at_gpu_time(start_ns); }
 
 }  // namespace
 

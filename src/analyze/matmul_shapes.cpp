@@ -90,7 +90,7 @@ MatmulShapes compute_matmul_shapes(const Trace& trace, const GpuTimeline& timeli
   std::vector<Loads> loads(trace.strings.size(), Loads::kUnseen);
   for (const GpuEventId id : trace.gpu_events_of_device[device].ids()) {
     if (classes.of[id] != KernelClass::kMatmul || !timeline.counts(trace, id)) continue;
-    if (events.start_ns[id] < steps.window.start_ns || events.start_ns[id] >= steps.window.end_ns) continue;
+    if (!steps.counts_at_gpu_time(events.start_ns[id])) continue;
     const DurationNs length = timeline.end_ns[id] - events.start_ns[id];
     out.matmul_ns += length;
     Loads& load = loads[events.name[id].value];

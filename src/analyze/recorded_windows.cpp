@@ -61,9 +61,13 @@ void cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
 
 IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file) {
   const std::vector<TimeNs> ends = inner_ends(trace);
-  if (ends.empty()) return {};
   const bool by_steps = !steps.steps.empty() && !whole_file;
+  if (ends.empty() && (!by_steps || steps.disturbed.empty())) return {};
   IntervalSet gaps = by_steps ? between_steps(ends, steps.steps) : between_windows(trace, timeline);
+  // Over the whole file everything counts, and the idle time under our overhead bears its name.
+  if (by_steps) {
+    for (const DisturbedStep& each : steps.disturbed) gaps.push_back(each.step.gpu);
+  }
   return clip(union_of(std::move(gaps)), steps.window);
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <limits>
 
+#include "analyze/disturbed_steps.h"
 #include "analyze/recorded_windows.h"
 #include "analyze/step_boundaries.h"
 #include "analyze/step_marks.h"
@@ -73,6 +74,19 @@ std::optional<std::size_t> Steps::find_by_host_time(TimeNs t) const {
   return next_follows || t < steps[*at].host.end_ns ? at : std::nullopt;
 }
 
+bool Steps::counts_at_gpu_time(TimeNs t) const {
+  if (t < window.start_ns || t >= window.end_ns) return false;
+  const auto next = std::partition_point(unrecorded.begin(), unrecorded.end(),
+                                         [t](const Interval& each) { return each.end_ns <= t; });
+  return next == unrecorded.end() || t < next->start_ns;
+}
+
+IntervalSet Steps::disturbed_host() const {
+  std::vector<Interval> hosts;
+  for (const DisturbedStep& each : disturbed) hosts.push_back(each.step.host);
+  return union_of(std::move(hosts));
+}
+
 Interval first_to_last_event(const Trace& trace) {
   Interval all{std::numeric_limits<TimeNs>::max(), std::numeric_limits<TimeNs>::min()};
   auto include = [&all](const auto& starts, const auto& ends) {
@@ -97,6 +111,7 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     steps.left_out.insert(steps.left_out.end(), bounded.left_out.begin(), bounded.left_out.end());
     std::sort(steps.left_out.begin(), steps.left_out.end());
     steps.steps = std::move(bounded.steps);
+    leave_out_disturbed_steps(trace, timeline, steps);
     steps.source_detail = std::move(found->detail);
     if (!steps.steps.empty()) steps.source = found->source;
   } else {

@@ -32,6 +32,13 @@ struct Step {
   std::int64_t gpu_event_count = 0;  // GPU events launched in it
 };
 
+// A step that Stepscope itself stopped, for longer than a reader would miss (disturbed_steps.h).
+struct DisturbedStep {
+  Step step;
+  DurationNs overhead_ns = 0;  // of the step: no GPU worked and the program waited for us
+  std::string cause;           // as the recording names it: "Stepscope wrote a memory snapshot"
+};
+
 struct StepOptions {
   std::string span_name;  // empty: look for ProfilerStep, then detect
 };
@@ -42,8 +49,9 @@ struct Steps {
   ThreadId main_thread;                // the thread that runs the steps; empty if no host events
   std::vector<Step> steps;             // complete steps in order; empty when source is kNone
   std::vector<std::int64_t> left_out;  // numbers of steps seen but incomplete (their GPU work is cut off)
-  Interval window;                     // [G_first, G_end), or first to last event when there are no steps
-  IntervalSet unrecorded;              // of the window: between recorded windows of a capture; no idle time
+  std::vector<DisturbedStep> disturbed;  // in order; not in `steps`, in no account
+  Interval window;                       // [G_first, G_end), or first to last event when there are no steps
+  IntervalSet unrecorded;  // of the window: between recorded windows of a capture, disturbed steps; no idle time
   // Over `steps`; missing when there are none.
   std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
   // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
@@ -51,6 +59,10 @@ struct Steps {
   // The step that contains t on the GPU's clock, or on the host's (where a step lasts until the next one begins).
   [[nodiscard]] std::optional<std::size_t> find_by_gpu_time(TimeNs t) const;
   [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
+  // Does what the GPU does at t count? Inside the window, and neither unrecorded nor in a disturbed step.
+  [[nodiscard]] bool counts_at_gpu_time(TimeNs t) const;
+  // The host time of disturbed steps.
+  [[nodiscard]] IntervalSet disturbed_host() const;
   // Length of the window without what was not recorded.
   [[nodiscard]] DurationNs recorded_ns() const { return window.length_ns() - length_ns(unrecorded); }
 };

@@ -30,6 +30,7 @@ enum class HookEventKind : std::uint16_t {
                   // peak, all two's complement and < 0 where not known; flags = device number
   kDeviceMemory,  // a call of CUDA that maps or unmaps memory: a = address, b = bytes (two's complement), c =
                   // correlation, flags = device number + 1 (0 unknown), detail = WireMemoryKind
+  kOverhead,      // the writing thread waited for the agent: name, start_ns, end_ns
 };
 inline constexpr std::uint16_t kSpanSourceMask = 0x0F;
 inline constexpr std::uint16_t kSpanIsAsync = 0x10;

@@ -162,7 +162,7 @@ struct RankSummary {
   bool is_host_only = false;
   std::string step_source;                   // step_source_name()
   std::string step_detail;                   // Steps::source_detail, "span `train`": version 2
-  std::vector<std::int64_t> steps_left_out;  // numbers of incomplete steps
+  std::vector<std::int64_t> steps_left_out;  // numbers of steps that were cut off, or that Stepscope itself stopped
   // Steps beyond the first so many are in no list (docs/formats/summary.md says how many fit); how many that were.
   std::int64_t steps_not_kept_count = 0;
   std::int64_t collectives_not_kept_count = 0;

@@ -77,6 +77,8 @@ void add_completeness(const Trace& trace, const Facts& facts, RankSummary& summa
   summary.step_source = step_source_name(facts.steps.source);
   summary.step_detail = facts.steps.source_detail;
   summary.steps_left_out = facts.steps.left_out;
+  for (const DisturbedStep& each : facts.steps.disturbed) summary.steps_left_out.push_back(each.step.number);
+  std::sort(summary.steps_left_out.begin(), summary.steps_left_out.end());
 }
 
 // Times that cannot be: no step of such a recording means anything, and sums over them would overflow.
@@ -158,6 +160,7 @@ void add_operators(const Trace& trace, const Facts& facts, RankSummary& summary)
   AveragesOptions options;
   const std::vector<Step>& steps = facts.steps.steps;
   options.window = steps.empty() ? facts.steps.window : Interval{steps.front().host.start_ns, steps.back().host.end_ns};
+  options.left_out = facts.steps.disturbed_host();
   for (const AverageRow& row : compute_averages(trace, options).rows) {
     if (row.device_type != "DeviceType.CPU" || row.is_user_annotation || row.is_async || row.key.empty()) continue;
     summary.operators.push_back({row.key, row.count, std::max<DurationNs>(0, row.self_cpu_time_total_ns)});

@@ -126,6 +126,17 @@ Json found_json(const Report& report) {
           {"devices", report.devices_present}};
 }
 
+Json disturbed_json(const std::vector<DisturbedStep>& steps) {
+  Json out = Json::array();
+  for (const DisturbedStep& each : steps) {
+    out.push_back({{"step", each.step.number},
+                   {"duration_ns", each.step.duration_ns()},
+                   {"overhead_ns", each.overhead_ns},
+                   {"cause", each.cause}});
+  }
+  return out;
+}
+
 Json steps_json(const Report& report) {
   const Steps& steps = report.steps;
   const bool sound = report.has_headline();
@@ -137,6 +148,7 @@ Json steps_json(const Report& report) {
               {"first", any ? Json(steps.steps.front().number) : Json(nullptr)},
               {"last", any ? Json(steps.steps.back().number) : Json(nullptr)},
               {"left_out", steps.left_out},
+              {"disturbed", disturbed_json(steps.disturbed)},
               {"window", interval_json(steps.window)},
               {"median_ns", if_sound(sound, json_or_null(steps.median_ns))},
               {"p10_ns", if_sound(sound, json_or_null(steps.p10_ns))},

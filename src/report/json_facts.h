@@ -21,6 +21,7 @@ template <class T>
 [[nodiscard]] Json source_json(const TraceInfo& info);
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Json found_json(const Report& report);
+[[nodiscard]] Json disturbed_json(const std::vector<DisturbedStep>& steps);
 [[nodiscard]] Json steps_json(const Report& report);
 [[nodiscard]] Json devices_json(const Report& report);
 [[nodiscard]] Json synchronizations_json(const Report& report);

@@ -8,6 +8,7 @@
 
 #include "analyze/recording_words.h"
 #include "report/csv.h"
+#include "report/disturbed_words.h"
 #include "report/json_facts.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -107,6 +108,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
   StepTable table{step_source_name(steps.source),
                   clean_text(steps.source_detail),
                   steps.left_out,
+                  steps.disturbed,
                   steps.median_ns,
                   steps.p10_ns,
                   steps.p90_ns,
@@ -159,6 +161,7 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
                                show_counted(static_cast<std::int64_t>(table.left_out.size()), "step")),
                    0, Ink::kDim);
   }
+  for (const std::string& sentence : disturbed_words(table.disturbed)) page.paragraph(sentence, 0, Ink::kDim);
   return page.text();
 }
 
@@ -201,6 +204,7 @@ std::string write_steps_json(const StepTable& table) {
       {"headline_withheld", json_or_null(table.headline_withheld)},
       {"idle_cause_withheld", table.idle_cause_withheld.empty() ? Json(nullptr) : Json(table.idle_cause_withheld)},
       {"left_out", table.left_out},
+      {"disturbed", disturbed_json(table.disturbed)},
       {"median_ns", json_or_null(table.median_ns)},
       {"p10_ns", json_or_null(table.p10_ns)},
       {"p90_ns", json_or_null(table.p90_ns)},

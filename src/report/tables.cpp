@@ -15,14 +15,24 @@ namespace {
 
 bool contains(Interval interval, TimeNs time_ns) { return time_ns >= interval.start_ns && time_ns < interval.end_ns; }
 
-bool is_owned(const Trace& trace, GpuEventId event, Interval host, Interval gpu) {
+// What of the file the tables own, on the host's clock and on the GPU's.
+struct Owned {
+  Interval host;
+  IntervalSet left_out;  // of it: disturbed steps
+  const Steps& steps;
+};
+
+bool is_owned(const Trace& trace, GpuEventId event, const Owned& owned) {
   const CallId call = trace.gpu_events.call[event];
-  if (!call.has_value()) return contains(gpu, trace.gpu_events.start_ns[event]);
-  return contains(host, trace.calls.start_ns[call]);
+  if (!call.has_value()) return owned.steps.counts_at_gpu_time(trace.gpu_events.start_ns[event]);
+  const TimeNs time_ns = trace.calls.start_ns[call];
+  const auto next = std::partition_point(owned.left_out.begin(), owned.left_out.end(),
+                                         [&](const Interval& each) { return each.end_ns <= time_ns; });
+  return contains(owned.host, time_ns) && (next == owned.left_out.end() || time_ns < next->start_ns);
 }
 
 // In order of first appearance in the file's strings, so that equal times have one order.
-std::vector<KernelRow> sum_kernels(const Trace& trace, Interval host, Interval gpu) {
+std::vector<KernelRow> sum_kernels(const Trace& trace, const Owned& owned) {
   struct Sum {
     std::int64_t count = 0;
     DurationNs total_ns = 0;
@@ -31,7 +41,7 @@ std::vector<KernelRow> sum_kernels(const Trace& trace, Interval host, Interval g
   const GpuEvents& events = trace.gpu_events;
   std::vector<Sum> sums(trace.strings.size());
   for (const GpuEventId id : events.ids().ids()) {
-    if (events.fault[id] == TimeFault::kDuplicate || !is_owned(trace, id, host, gpu)) continue;
+    if (events.fault[id] == TimeFault::kDuplicate || !is_owned(trace, id, owned)) continue;
     Sum& sum = sums[events.name[id].value];
     ++sum.count;
     sum.total_ns += events.end_ns[id] - events.start_ns[id];
@@ -58,9 +68,10 @@ void keep_top(std::vector<Row>& rows, DurationNs Row::*time_ns, std::size_t coun
   if (rows.size() > count) rows.resize(count);
 }
 
-void add_operators(const Trace& trace, Interval host, Tables& tables) {
+void add_operators(const Trace& trace, const Owned& owned, Tables& tables) {
   AveragesOptions options;
-  options.window = host;
+  options.window = owned.host;
+  options.left_out = owned.left_out;
   for (const AverageRow& row : compute_averages(trace, options).rows) {
     if (row.device_type != "DeviceType.CPU") continue;
     tables.operators_by_cpu.push_back(operator_row(row));
@@ -77,11 +88,12 @@ Interval host_window(const Steps& steps, bool whole_file_window) {
 }
 
 Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window, std::size_t top_count) {
-  const Interval host = host_window(facts.steps, whole_file_window);
+  const Owned owned{host_window(facts.steps, whole_file_window),
+                    whole_file_window ? IntervalSet{} : facts.steps.disturbed_host(), facts.steps};
   Tables tables;
-  tables.kernels = sum_kernels(trace, host, facts.steps.window);
+  tables.kernels = sum_kernels(trace, owned);
   for (const KernelRow& row : tables.kernels) tables.kernel_total_ns += row.total_ns;
-  add_operators(trace, host, tables);
+  add_operators(trace, owned, tables);
   tables.kernel_count = tables.kernels.size();
   tables.operator_count = tables.operators_by_cpu.size();
   tables.operators_by_device = tables.operators_by_cpu;

@@ -69,6 +69,7 @@ class FakeTorch:
     def __init__(self, raises=(), legacy=False):
         self.log, self.queue, self.observers = [], [], []
         self.now = self.peak = 0
+        self.allocation_count = 0  # None: this PyTorch has no such count
         self.snapshot_bytes = 100
         self.is_capturing = False
         self._C = types.SimpleNamespace(DisableTorchFunction=Context)
@@ -90,7 +91,10 @@ class FakeTorch:
         def stats(device):
             self.say("stats", raises)
             pools = lambda: {"all": {"current": self.now, "peak": self.peak, "allocated": 0, "freed": 0}}
-            return {"allocated_bytes": pools(), "reserved_bytes": pools(), "num_ooms": 0, "oversize_segments": {"current": 0, "peak": 0}}
+            answer = {"allocated_bytes": pools(), "reserved_bytes": pools(), "num_ooms": 0, "oversize_segments": {"current": 0, "peak": 0}}
+            if self.allocation_count is not None:
+                answer["allocation"] = {"all": {"current": 0, "peak": 0, "allocated": self.allocation_count, "freed": 0}}
+            return answer
 
         def reset(device):
             self.say("reset", raises)
@@ -123,7 +127,7 @@ class FakeTorch:
 
 class FakeAgent:
     def __init__(self, is_recording=True):
-        self.is_recording, self.levels, self.complaints = is_recording, [], []
+        self.is_recording, self.levels, self.complaints, self.overheads = is_recording, [], [], []
 
     def write_level(self, *level):
         if self.is_recording:
@@ -132,6 +136,9 @@ class FakeAgent:
 
     def complain(self, sentence):
         self.complaints.append(sentence)
+
+    def overhead(self, what):
+        return memory.Overhead(lambda: len(self.overheads) + 1000, lambda *noted: self.overheads.append(noted), what)
 
 
 class Recording(unittest.TestCase):
@@ -157,7 +164,10 @@ class Recording(unittest.TestCase):
         self.addCleanup(atexit.unregister, recorder.on_exit)
         return recorder
 
-    def step(self, torch, recorder, peak, optimizer):
+    def step(self, torch, recorder, peak, optimizer, count=memory.kHistoryEntries):
+        """`count` allocations: as many as the history holds, unless the test says fewer."""
+        if torch.allocation_count is not None:
+            torch.allocation_count += count
         torch.allocate(peak)
         torch.allocate(-peak)
         recorder.on_step(optimizer, (), {})
@@ -244,6 +254,61 @@ class Levels(Recording):
 
 
 class Snapshots(Recording):
+    def test_a_peak_that_the_history_still_holds_is_written_at_the_end_only(self):
+        torch, agent = FakeTorch(), FakeAgent()
+        recorder = self.recorder(torch, agent=agent)
+        torch.use_cuda()
+        for peak in (1000, 5000, 1000, 1000):
+            self.step(torch, recorder, peak, SGD(Tensor(1, 1)), count=100)
+        self.assertEqual(torch.log.count("snapshot"), 0)
+        recorder.on_exit()
+        self.assertEqual(self.names(), ["end.pickle", "end.tensors.json"])
+        self.assertEqual(agent.overheads, [(b"switched the memory history on", 1000), (b"wrote a memory snapshot", 1001)])
+
+    def test_a_peak_is_written_when_half_of_the_history_came_after_it(self):
+        torch = FakeTorch()
+        recorder = self.recorder(torch)
+        torch.use_cuda()
+        per_step = memory.kHistoryEntries // memory.kEntriesPerAllocation // 10
+        counts = []
+        for step in range(12):
+            self.step(torch, recorder, 5000 if step == 3 else 1000, SGD(Tensor(1, 1)), count=per_step)
+            counts.append(torch.log.count("snapshot"))
+        # Of step 3 and those behind it: a tenth each. The peak of step 0 was overtaken before its turn came.
+        self.assertEqual(counts, [0] * 8 + [1] * 4)
+
+    def test_a_peak_waits_for_a_minute_at_most(self):
+        torch = FakeTorch()
+        recorder = self.recorder(torch)
+        torch.use_cuda()
+        real = memory.time
+        clock = [100.0]
+        memory.time = types.SimpleNamespace(monotonic=lambda: clock[0], time_ns=real.time_ns)
+        try:
+            counts = []
+            for now in (100.0, 159.0, 160.0, 300.0):
+                clock[0] = now
+                self.step(torch, recorder, 1000, SGD(Tensor(1, 1)), count=1)
+                counts.append(torch.log.count("snapshot"))
+        finally:
+            memory.time = real
+        self.assertEqual(counts, [0, 0, 1, 1])
+
+    def test_a_peak_is_written_at_once_where_allocations_are_not_counted(self):
+        torch = FakeTorch()
+        torch.allocation_count = None
+        recorder = self.recorder(torch)
+        torch.use_cuda()
+        self.step(torch, recorder, 1000, SGD(Tensor(1, 1)))
+        self.assertEqual(torch.log.count("snapshot"), 1)
+
+    def test_what_fails_is_our_time_too(self):
+        torch, agent = FakeTorch(raises=("snapshot",)), FakeAgent()
+        recorder = self.recorder(torch, agent=agent)
+        torch.use_cuda()
+        recorder.on_exit()
+        self.assertEqual(agent.overheads[-1], (b"wrote a memory snapshot", 1001))
+
     def test_peaks_the_end_and_nothing_between(self):
         torch = FakeTorch()
         recorder = self.recorder(torch)
@@ -277,11 +342,19 @@ class Snapshots(Recording):
         recorder = self.recorder(torch)
         torch.use_cuda()
         real = memory.time
-        clock = iter([100.0, 100.0, 102.0, 141.0, 142.1, 142.1, 142.2])
-        memory.time = types.SimpleNamespace(monotonic=lambda: next(clock), time_ns=real.time_ns)
+        clock = [100.0]
+        memory.time = types.SimpleNamespace(monotonic=lambda: clock[0], time_ns=real.time_ns)
+        dump = recorder.dump
+
+        def slow_dump(which):
+            clock[0] += 2
+            dump(which)
+
+        recorder.dump = slow_dump
         try:
             counts = []
-            for peak in (1000, 2000, 2000):
+            for now, peak in ((100.0, 1000), (141.0, 2000), (142.1, 2000)):
+                clock[0] = now
                 self.step(torch, recorder, peak, SGD(Tensor(1, 1)))
                 counts.append(recorder.peak_count)
         finally:

@@ -10,11 +10,15 @@
 #   - at the end of each optimizer step the peaks since the last one go to the agent, and start anew. PyTorch has one
 #     set of peaks, and the program may use it too, so what we reset we remember: whoever asks sees peaks as if nobody
 #     but the program had ever reset them;
-#   - snapshots are written at a peak that is 1 % above the last written one (less is a matter of rounding and of chance
-#     in the order of frees), at an out-of-memory error and at the end, each with a map of the addresses of
+#   - snapshots are written at an out-of-memory error, at the end, and for a peak that is 1 % above the last written one
+#     (less is a matter of rounding and of chance in the order of frees), each with a map of the addresses of
 #     parameters, gradients and optimizer states beside it (docs/formats/memory-map.md).
-# A snapshot takes a second or so, in which the program waits. So a peak's is not written before 20 times as long as the
-# last one took has passed (5 % at most), at most 5 times, and outside recorded windows where there is a schedule.
+# A snapshot takes 0.1 s to a second, in which the program waits; the agent notes that time as ours, and reports leave
+# the step out. So a peak's is not written in its own step: the history still holds that step later on, and most often
+# until the end, whose snapshot shows it as well. It is written when half of the history is of what came since, or a
+# minute has passed (a program that is killed loses no more); and then not before 20 times as long as the last one took
+# has passed (5 % at most), at most 5 times, and outside recorded windows where there is a schedule. What this costs:
+# gradients that were freed meanwhile are no longer in the map, so at such a peak they are inferred.
 # Nothing here may reach the program: every entry is guarded, a failure is one sentence of the agent's at exit, and what
 # failed is off from then on.
 import os
@@ -25,6 +29,9 @@ kPeakGrowth = 1.01
 kMostPeakSnapshots = 5
 kMostOomSnapshots = 3
 kPauseFactor = 20
+# Of each allocation: it, the request to free it, and the end of that.
+kEntriesPerAllocation = 3
+kLongestUnwritten = 60.0  # seconds
 # Left on the disk for others.
 kFreeDiskBytes = 1 << 30
 
@@ -57,8 +64,14 @@ class Agent:
             self._complain = library.stepscope_agent_complain
             self._complain.argtypes = [ctypes.c_char_p]
             self._complain.restype = None
+            self._begin = library.stepscope_agent_begin_overhead
+            self._begin.argtypes = []
+            self._begin.restype = ctypes.c_longlong
+            self._end = library.stepscope_agent_end_overhead
+            self._end.argtypes = [ctypes.c_char_p, ctypes.c_longlong]
+            self._end.restype = None
         except (ImportError, AttributeError, OSError):
-            self._level = self._complain = None
+            self._level = self._complain = self._begin = self._end = None
 
     def write_level(self, device, allocated, allocated_peak, reserved, reserved_peak):
         """True: a window is open, and the level is in the capture."""
@@ -69,6 +82,23 @@ class Agent:
     def complain(self, sentence):
         if self._complain is not None:
             self._complain(sentence.encode("utf-8", "replace"))
+
+    def overhead(self, what):
+        """`with`: the program waits for us meanwhile, and the capture says so. `what`: what Stepscope did in it."""
+        return Overhead(self._begin, self._end, what)
+
+
+class Overhead:
+    def __init__(self, begin, end, what):
+        self._begin, self._end, self._what = begin, end, what
+
+    def __enter__(self):
+        self._start_ns = 0 if self._begin is None else self._begin()
+
+    def __exit__(self, *_):
+        if self._end is not None:
+            self._end(self._what.encode(), self._start_ns)
+        return False
 
 
 def guarded(part):
@@ -101,6 +131,7 @@ class Peaks:
     kPairs = (("_cuda_memoryStats", "_cuda_resetPeakMemoryStats"), ("_accelerator_getDeviceStats", "_accelerator_resetPeakStats"))
 
     def __init__(self, bindings):
+        self.allocation_counts = {}  # device -> allocations so far, at the end of its last step; missing: not known
         self.kept = {}  # device -> {(metric, pool): peak} since the program's own reset
         self.step = {}  # device -> the same since the step began, where the program reset in the middle of it
         read_name, reset_name = self.kPairs[0]
@@ -160,6 +191,9 @@ class Peaks:
         self.remember(self.kept, device, stats)
         self.merge(stats, self.step.pop(device, None))
         self.reset_raw(device)
+        count = stats.get("allocation", {}).get("all", {}).get("allocated")
+        if count is not None:
+            self.allocation_counts[device] = count
         allocated, reserved = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
         return allocated["current"], allocated["peak"], reserved["current"], reserved["peak"]
 
@@ -219,6 +253,14 @@ def address_map(optimizers):
     return found
 
 
+class Peak:
+    """The highest level so far of which no snapshot tells."""
+
+    def __init__(self, size, counts_before, time):
+        self.size, self.time = size, time
+        self.counts_before = counts_before  # device -> allocations before the step that had it
+
+
 def first_number(*names):
     for name in names:
         try:
@@ -240,7 +282,8 @@ class Recorder:
         self.start_ns = time.time_ns()
         self.written_bytes = 0
         self.peak_count = self.oom_count = 0
-        self.highest_bytes = self.dumped_bytes = 0
+        self.dumped_bytes = 0
+        self.unwritten = None  # a Peak
         self.not_before = 0.0  # monotonic
 
     def give_up(self, part, error):
@@ -282,7 +325,8 @@ class Recorder:
     @guarded("memory history")
     def record_history(self):
         try:
-            self.torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=kHistoryEntries)
+            with self.agent.overhead("switched the memory history on"):
+                self.torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=kHistoryEntries)
         except TypeError:
             raise RuntimeError(f"PyTorch {self.torch.__version__} keeps none with Python stacks (2.1 and later do)") from None
 
@@ -315,11 +359,12 @@ class Recorder:
             return
         is_recorded = False
         highest = 0
+        counts_before = dict(self.peaks.allocation_counts)
         for device in self.devices_of(optimizer):
             levels = self.peaks.take_step(device)
             is_recorded = self.agent.write_level(device, *levels) or is_recorded
             highest = max(highest, levels[1])
-        self.highest_bytes = max(self.highest_bytes, highest)
+        self.note_peak(highest, counts_before)
         self.dump_peak(is_recorded)
 
     def remember(self, optimizer):
@@ -342,9 +387,25 @@ class Recorder:
                     devices.add(parameter.device.index)
         return sorted(devices)
 
+    def note_peak(self, size, counts_before):
+        known = self.dumped_bytes if self.unwritten is None else self.unwritten.size
+        if size > known * kPeakGrowth:
+            self.unwritten = Peak(size, counts_before, time.monotonic())
+
+    def is_due(self, peak):
+        """Soon the history holds too little of what came before it."""
+        if time.monotonic() - peak.time >= kLongestUnwritten:
+            return True
+        counts = self.peaks.allocation_counts
+        # Of a device without a count (an older PyTorch) nothing is known, so at once. Before a device's first step
+        # its count is that of all allocations since it was there.
+        since = [counts[device] - peak.counts_before.get(device, 0) for device in counts]
+        return not since or max(since) * kEntriesPerAllocation >= kHistoryEntries // 2
+
     @guarded("snapshots at peaks")
     def dump_peak(self, is_recorded):
-        if self.highest_bytes <= self.dumped_bytes * kPeakGrowth or self.peak_count >= kMostPeakSnapshots:
+        peak = self.unwritten
+        if peak is None or self.peak_count >= kMostPeakSnapshots or not self.is_due(peak):
             return
         if is_recorded == self.settings.has_windows or time.monotonic() < self.not_before:
             # Later: the history reaches back some steps. Without windows every step is recorded, and before the first
@@ -355,7 +416,7 @@ class Recorder:
         self.peak_count += 1
         begin = time.monotonic()
         self.dump("peak")
-        self.dumped_bytes = self.highest_bytes
+        self.dumped_bytes, self.unwritten = peak.size, None
         end = time.monotonic()
         self.not_before = end + kPauseFactor * (end - begin)
 
@@ -383,7 +444,7 @@ class Recorder:
         torch = self.torch
         path = self.path(which)
         os.makedirs(self.settings.directory, exist_ok=True)
-        with self.named("stepscope: memory snapshot"):
+        with self.agent.overhead("wrote a memory snapshot"), self.named("stepscope: memory snapshot"):
             with torch._C.DisableTorchFunction():  # no mode of the program sees us read its tensors
                 tensors = address_map(self.live_optimizers())
             snapshot = torch.cuda.memory._snapshot()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/disturbed_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 
@@ -54,6 +55,7 @@ void add_steps(const Report& report, Page& page) {
   page.paragraph(few ? few_steps_words(steps, format) : many_steps_words(steps, format), kLabelColumn);
   const std::string left_out = left_out_words(steps);
   if (!left_out.empty()) page.paragraph(left_out, kLabelColumn);
+  for (const std::string& sentence : disturbed_words(steps.disturbed)) page.paragraph(sentence, kLabelColumn);
 }
 
 }  // namespace stepscope
