@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/keep.h"
+#include "agent/native_stacks.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
@@ -63,7 +64,7 @@ constinit std::atomic<MappedMemory*> mapped_memory{nullptr};  // nullptr: alloca
 constinit std::atomic<GraphNodes*> graph_nodes{nullptr};
 constinit std::atomic<const CuptiTable*> used_table{nullptr};
 
-void note_entry(const CuptiCallbackData& data) noexcept {
+void note_entry(const CallInfo& info, const CuptiCallbackData& data) noexcept {
   OpenCall& call = open_call;
   const std::uint32_t round = current_round.load(std::memory_order_relaxed);
   if (call.round != round) {
@@ -76,6 +77,10 @@ void note_entry(const CuptiCallbackData& data) noexcept {
   call.is_recorded = records_on.load(std::memory_order_relaxed);
   call.op = innermost_op();
   call.stack = python_stack_now();
+  const bool is_allocation = info.kind == CallClass::kOther;
+  if (call.stack == 0 && is_allocation && takes_native_stacks.load(std::memory_order_relaxed)) [[unlikely]] {
+    call.stack = native_stack_now();
+  }
   call.start_ns = now_ns();
 }
 
@@ -201,6 +206,7 @@ bool starts_with_one_of(std::string_view name, std::initializer_list<std::string
 }  // namespace
 
 constinit std::atomic<void (*)()> on_first_call{nullptr};
+constinit std::atomic<bool> takes_native_stacks{false};
 
 std::string_view plain_call_name(std::string_view name) {
   if (const std::size_t version = name.rfind("_v"); version != std::string_view::npos && version + 2 < name.size() &&
@@ -263,7 +269,7 @@ void callback(void*, CuptiDomain domain, std::uint32_t id, const void* data) noe
   const CallInfo& info = domain == CuptiDomain::kDriver ? calls().driver[id] : calls().runtime[id];
   const auto& call = *static_cast<const CuptiCallbackData*>(data);
   if (call.site == 0) {
-    note_entry(call);
+    note_entry(info, call);
   } else {
     note_exit(info, call);
   }

@@ -54,6 +54,8 @@ void callback(void* user, CuptiDomain domain, std::uint32_t id, const void* data
 // Called once, by the callback, at the end of the first call that is watched: CUDA's runtime is up by then and has
 // registered its own end.
 extern std::atomic<void (*)()> on_first_call;
+// Has a call that allocates or frees the stack of a thread without Python? Set with --memory and --stacks.
+extern std::atomic<bool> takes_native_stacks;
 // For tests and forked children: as if nothing had been seen.
 void reset_callbacks(const CuptiTable* table, bool keeps_graph_nodes, bool keeps_mappings = false);
 

@@ -20,7 +20,11 @@ std::uint64_t timestamp() { return static_cast<std::uint64_t>(now_ns()); }
 }  // namespace
 
 Gpu::Gpu(const CuptiTable& table, const AgentOptions& options)
-    : table_(table), keeps_graphs_(options.graphs), keeps_memory_(options.memory), buffers_(buffer_cap(options)) {}
+    : table_(table),
+      keeps_graphs_(options.graphs),
+      keeps_memory_(options.memory),
+      keeps_stacks_(options.stacks),
+      buffers_(buffer_cap(options)) {}
 
 std::string Gpu::explain(CuptiResult result) const {
   const char* text = nullptr;
@@ -77,6 +81,7 @@ bool Gpu::attach() noexcept try {
   }
   calls_ = choose_calls(table_);
   reset_callbacks(&table_, keeps_graphs_, keeps_memory_);
+  takes_native_stacks.store(keeps_memory_ && keeps_stacks_, std::memory_order_relaxed);
   // Graphs are captured at any time, windows or not: what they say has to be heard from the start.
   return !keeps_graphs_ || (subscribe() && enable_callbacks());
 } catch (...) {

@@ -64,7 +64,7 @@ class Gpu {
   [[nodiscard]] std::string explain(CuptiResult result) const;
 
   const CuptiTable table_;
-  const bool keeps_graphs_, keeps_memory_;
+  const bool keeps_graphs_, keeps_memory_, keeps_stacks_;
   CuptiBuffers buffers_;
   ActivityWriter writer_;
   std::vector<WatchedCall> calls_;

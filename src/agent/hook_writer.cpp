@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "agent/cupti_callbacks.h"
+#include "agent/native_stacks.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
@@ -49,9 +50,12 @@ WireString HookWriter::name_of(NameId name) {
 
 WireStack HookWriter::stack_of(std::uint32_t stack) {
   if (stack == 0) return 0;
-  if (stack >= stacks_.size()) stacks_.resize(std::size_t{stack} + 1);
-  WireStack& known = stacks_[stack];
-  if (known == 0) known = write_python_stack(file_, stack);
+  const bool is_native = (stack & kNativeStackBit) != 0;
+  std::vector<WireStack>& stacks = is_native ? native_stacks_ : stacks_;
+  const std::size_t at = stack & ~kNativeStackBit;
+  if (at >= stacks.size()) stacks.resize(at + 1);
+  WireStack& known = stacks[at];
+  if (known == 0) known = is_native ? write_native_stack(file_, stack) : write_python_stack(file_, stack);
   return known;
 }
 

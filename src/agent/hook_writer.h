@@ -34,7 +34,7 @@ class HookWriter {
   Ledger& ledger_;
   std::unordered_map<std::int64_t, std::string> threads_;  // as written
   std::vector<WireString> names_;                          // by NameId; 0: not written yet
-  std::vector<WireStack> stacks_;                          // by the agent's number
+  std::vector<WireStack> stacks_, native_stacks_;          // by the agent's number
 };
 
 }  // namespace stepscope::agent

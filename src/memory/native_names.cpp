@@ -18,10 +18,18 @@ bool starts_with_any(std::string_view text, const std::array<std::string_view, k
 
 // What torch, CUDA, Python and the C library put around a user's own functions.
 bool is_foreign(std::string_view shortened) {
-  constexpr std::array<std::string_view, 17> kForeign = {
-      "at::", "c10::",      "c10d::",  "caffe2::", "torch::", "std::",  "pybind11::", "THP",         "Py",
-      "_Py",  "cfunction_", "method_", "slot_tp_", "__",      "_start", "pthread_",   "start_thread"};
+  constexpr std::array<std::string_view, 27> kForeign = {
+      "at::",       "c10::",    "c10d::",        "caffe2::",   "torch::", "std::",    "pybind11::",
+      "THP",        "Py",       "_Py",           "cfunction_", "method_", "slot_tp_", "__",
+      "_start",     "pthread_", "start_thread",  "thrust::",   "cub::",   "rmm::",    "cudart::",
+      "cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMem",      "clone3",  "_dl_"};
   return starts_with_any(shortened, kForeign);
+}
+
+// A frame of a shared library without line information: nobody debugs in it. A user's own has a line, as a rule.
+bool is_in_library(const MemorySnapshot& snapshot, SnapshotFrameId frame) {
+  const std::string_view file = snapshot.text(snapshot.frames.file[frame]);
+  return snapshot.frames.line[frame].value_or(-1) == 0 && (file.ends_with(".so") || file.find(".so.") != file.npos);
 }
 
 bool is_allocator(std::string_view shortened) {
@@ -83,7 +91,7 @@ SnapshotFrameId find_native_frame(const MemorySnapshot& snapshot, std::span<cons
   SnapshotFrameId backward, outermost_operator, no_allocator;
   for (const SnapshotFrameId frame : frames) {
     const std::string name = shorten_native_name(snapshot.text(snapshot.frames.name[frame]));
-    if (!is_foreign(name)) return frame;
+    if (!is_foreign(name) && !is_in_library(snapshot, frame)) return frame;
     if (!backward.has_value() && is_backward_operator(name)) backward = frame;
     if (is_operator_call(name)) outermost_operator = frame;
     if (!no_allocator.has_value() && !is_allocator(name)) no_allocator = frame;

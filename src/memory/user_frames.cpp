@@ -63,6 +63,8 @@ FrameOrigin find_frame_origin(std::string_view function, std::string_view file, 
   if (is_native_file(file)) return FrameOrigin::kNative;
   if (file.front() == '<') return origin_without_file(file);
   const bool is_python = file.ends_with(".py");
+  // A module of a program instead of a source: its function has no line. Python's own code at line 0 is <module>.
+  if (!is_python && line.value_or(-1) == 0 && !function.starts_with('<')) return FrameOrigin::kNative;
   if (!is_python && (!line.has_value() || contains(function, "::"))) return FrameOrigin::kNative;
   if (!contains(file, "\\")) return origin_of_path(file);
   std::string path(file);
@@ -104,7 +106,9 @@ std::string describe_frame(const MemorySnapshot& snapshot, SnapshotFrameId frame
   const bool is_native = find_frame_origin(function, file, line) == FrameOrigin::kNative;
   const std::string name = is_native ? shorten_native_name(function) : std::string(function);
   const bool has_line = line.has_value() && line.value() > 0;
-  if (is_native && !has_line) return name;
+  // Where the line is not known, a capture names the program instead: "make_buffers (plain)".
+  const bool has_module = line.value_or(-1) == 0 && !file.empty() && file != "??" && !name.starts_with(file);
+  if (is_native && !has_line) return has_module ? name + " (" + std::string(file) + ")" : name;
   std::string text(file);
   if (has_line) text += ':' + std::to_string(line.value());
   return text + ' ' + name;

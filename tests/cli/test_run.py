@@ -363,14 +363,13 @@ class WithTorch(Folder):
 
 
 
-# A GPU for PyTorch on the CPU: torch.cuda's functions as far as --memory calls them. The allocator holds 1, 3 and 2 GiB
-# in three steps and gives them back.
-FAKE_GPU = """
-import os, types, torch
-now = peak = 0
+# A GPU for PyTorch on the CPU: torch.cuda's functions as far as --memory calls them.
+FAKE_GPU_SETUP = """
+import os, time, types, torch
+now = peak = count = 0
 def stats(device):
-    pools = lambda: {"all": {"current": now, "peak": peak, "allocated": 0, "freed": 0}}
-    return {"allocated_bytes": pools(), "reserved_bytes": pools()}
+    pools = lambda: {"all": {"current": now, "peak": peak, "allocated": count, "freed": 0}}
+    return {"allocated_bytes": pools(), "reserved_bytes": pools(), "allocation": pools()}
 def reset(device):
     global peak
     peak = now
@@ -380,7 +379,10 @@ def record(*arguments, **more):
 torch._C._cuda_memoryStats, torch._C._cuda_resetPeakMemoryStats = stats, reset
 torch._C._cuda_attach_out_of_memory_observer = lambda observer: None
 torch.cuda.memory._record_memory_history = record
-torch.cuda.memory._snapshot = lambda: {"segments": [], "device_traces": [[]]}
+def snapshot():
+    time.sleep(0.05)
+    return {"segments": [], "device_traces": [[]]}
+torch.cuda.memory._snapshot = snapshot
 torch.cuda.is_current_stream_capturing = lambda: False
 for call, _ in torch.cuda._queued_calls:  # CUDA's first use
     if type(getattr(call, "__self__", None)).__name__ == "Recorder":
@@ -392,12 +394,25 @@ class Plain(torch.optim.Optimizer):
     def step(self, closure=None):
         torch.ones(4) * 2
 optimizer = Plain([OnGpu(torch.ones(2))], {})
-for size in (1 << 30, 3 << 30, 2 << 30):
+def step(size, allocations):
+    global now, peak, count
+    count += allocations
     now += size
     peak = max(now, peak)
     now -= size
     optimizer.step()
+"""
+# The allocator holds 1, 3 and 2 GiB in three steps and gives them back.
+FAKE_GPU = FAKE_GPU_SETUP + """
+for size in (1 << 30, 3 << 30, 2 << 30):
+    step(size, 100)
 print(torch._C._cuda_memoryStats(0)["allocated_bytes"]["all"]["peak"] >> 30)
+"""
+# The history holds 200,000 events, three for each allocation: half of them are younger than the peak at the fifth step.
+FAKE_LONG_RUN = FAKE_GPU_SETUP + """
+for number in range(10):
+    time.sleep(0.002)
+    step(1 << 30, 8000)
 """
 
 
@@ -408,11 +423,30 @@ class Memory(Folder):
         self.assertEqual((done.status, done.out), (0, "3\n"), "the program's own peak is whole: " + done.err)
         self.assertIn("allocated at most 3.00 GiB", done.err)
         names = sorted(path.name.split(".", 2)[2] for path in (self.folder / "stepscope-captures").glob("*.*") if path.suffix != ".stepscope")
-        self.assertEqual(names, ["end.pickle", "end.tensors.json", "peak.pickle", "peak.tensors.json"])
-        self.assertEqual(done.err.count("stepscope memory stepscope-captures/"), 2, done.err)
+        self.assertEqual(names, ["end.pickle", "end.tensors.json"], "the history holds the peak until the end")
+        self.assertEqual(done.err.count("stepscope memory stepscope-captures/"), 1, done.err)
         memory = run("report", "--json", self.captures()[0]).json()["memory"]
         # The first step has no known start.
         self.assertEqual([bytes >> 30 for bytes in memory["devices"][0]["allocated_peak_by_step_bytes"]], [3, 2])
+
+    def test_a_step_in_which_we_write_a_snapshot_is_left_out(self):
+        done = self.run_in("--memory", "--", TORCH_PYTHON, self.script(FAKE_LONG_RUN))
+        self.assertEqual(done.status, 0, done.err)
+        self.assertIn("1 step left out: Stepscope wrote a memory snapshot in it", " ".join(done.err.split()))
+        capture = self.captures()[0]
+        converted = self.folder / "converted.json"
+        self.assertEqual(run("convert", capture, "-o", converted).status, COMPLETE)
+        for file in (capture, converted):
+            report = run("report", "--json", file).json()
+            (left_out,) = report["steps"]["disturbed"]
+            self.assertEqual(left_out["cause"], "Stepscope wrote a memory snapshot")
+            self.assertGreater(left_out["overhead_ns"], 50_000_000)
+            self.assertEqual(report["steps"]["count"], 8, "of nine whose start is known")
+            blamed = [each["title"] for each in report["findings"] if each["id"] == "outlier-step"]
+            self.assertFalse([title for title in blamed if title.startswith(f"Step {left_out['step']} ")], blamed)
+            rows = run("steps", "--json", file).json()
+            self.assertEqual((len(rows["rows"]), rows["disturbed"]), (8, [left_out]))
+            self.assertNotIn(left_out["step"], [row["step"] for row in rows["rows"]])
 
     def test_a_failure_is_one_line_at_the_end(self):
         done = self.run_in("--memory", "--", TORCH_PYTHON, self.script(FAKE_GPU), environment={"FAKE_REFUSES": "1"})

@@ -12,6 +12,21 @@ namespace {
 // No program is deeper; recursion that is loses its innermost frames.
 constexpr std::uint32_t kMostFrames = 2000;
 
+// No program calls CUDA's allocator from as many places.
+constexpr std::size_t kMostNativeFrames = 100'000;
+
+// "cudaMalloc_ptsz" and "cudaMallocAsync_v11020" are the calls of those names without.
+std::string_view plain_call(std::string_view function) {
+  const std::size_t version = function.rfind("_v");
+  if (version != std::string_view::npos && function.find_first_not_of("0123456789", version + 2) == function.npos) {
+    function = function.substr(0, version);
+  }
+  for (const std::string_view variant : {"_ptsz", "_ptds"}) {
+    if (function.ends_with(variant)) function.remove_suffix(variant.size());
+  }
+  return function;
+}
+
 void add_prefix(std::string_view path, std::vector<std::string>& prefixes) {
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path.size() < 2 || !path.starts_with('/')) return;
@@ -76,6 +91,15 @@ void Definitions::add(const WireStringDefinition& definition) {
 
 void Definitions::add(const WireFrameDefinition& definition) {
   const StringId file = text(definition.file), function = text(definition.function);
+  if (auto frame = native::parse_native_frame(strings_[file], strings_[function], definition.line);
+      frame && native_frames_.size() < kMostNativeFrames) {
+    // Two modules of one name have frames of one text, but never one path.
+    const StringId key = strings_.intern(frame->path + "\n" + std::string(strings_[function]));
+    if (native_of_name_.try_emplace(key.value, native_frames_.size()).second)
+      native_frames_.push_back(*std::move(frame));
+    frames_[definition.id] = key;
+    return;
+  }
   std::string name(shown_file(strings_[file]));
   name.append("(").append(std::to_string(definition.line)).append("): ").append(strings_[function]);
   frames_[definition.id] = strings_.intern(name);
@@ -91,7 +115,37 @@ void Definitions::add(const WireStackDefinition& definition) {
     return;
   }
   stacks_[definition.id] = static_cast<StackNode>(nodes_.size());
-  nodes_.push_back({caller, nodes_[caller].depth + 1, frame->second});
+  nodes_.push_back({caller, nodes_[caller].depth + 1, frame->second, native_of_name_.contains(frame->second.value)});
+}
+
+std::vector<std::string> Definitions::find_native_names() {
+  std::vector<std::string> changed;
+  if (native_frames_.empty()) return changed;
+  const std::vector<native::NativeName> names = native::find_native_names(native_frames_, changed);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const native::NativeFrame& frame = native_frames_[i];
+    const std::string module = frame.path.substr(frame.path.rfind('/') + 1);
+    std::string name = names[i].line == 0 ? module : std::string(shown_file(names[i].file));
+    name.append("(").append(std::to_string(names[i].line)).append("): ");
+    name.append(names[i].function.empty() ? native::plain_address(frame) : names[i].function);
+    native_names_.push_back(strings_.intern(name));
+    native_functions_.push_back(strings_.intern(native::plain_function_name(names[i].function)));
+  }
+  return changed;
+}
+
+StringId Definitions::shown_frame(StackNode stack) const {
+  const Node& node = nodes_[stack];
+  if (!node.is_native) return node.frame;
+  const std::size_t row = native_of_name_.at(node.frame.value);
+  return row < native_names_.size() ? native_names_[row] : node.frame;
+}
+
+bool Definitions::is_inside_call(StackNode stack, std::string_view name) const {
+  const Node& node = nodes_[stack];
+  if (!node.is_native || name.empty()) return false;
+  const std::size_t row = native_of_name_.at(node.frame.value);
+  return row < native_functions_.size() && plain_call(strings_[native_functions_[row]]) == name;
 }
 
 StringId Definitions::text(WireString number) {
@@ -122,7 +176,7 @@ StringId Definitions::call_stack(StackNode stack) {
     std::string text;
     for (StackNode node = stack; node != 0; node = nodes_[node].caller) {
       if (!text.empty()) text.push_back(';');
-      text.append(strings_[nodes_[node].frame]);
+      text.append(strings_[shown_frame(node)]);
     }
     at.value() = strings_.intern(text);
   }

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/string_pool.h"
+#include "import/capture/native_names.h"
 #include "wire/records.h"
 
 namespace stepscope::capture_format {
@@ -37,9 +38,18 @@ class Definitions {
   struct Node {
     StackNode caller = 0;
     std::uint32_t depth = 0;  // of frames; 0: the empty stack
-    StringId frame;           // "train.py(52): step"
+    StringId frame;           // "train.py(52): step"; of a native one a text that shown_frame() turns into such
+    bool is_native = false;
   };
   [[nodiscard]] const Node& node(StackNode stack) const { return nodes_[stack]; }
+  // Opens the files that native frames name (native_names.h), once all definitions are there. Paths of those that
+  // have changed since the recording.
+  [[nodiscard]] std::vector<std::string> find_native_names();
+  // What to call a frame. "plain.cu(37): main"; without a line "plain(0): main", without a name "plain(0):
+  // plain+0x1a2b".
+  [[nodiscard]] StringId shown_frame(StackNode stack) const;
+  // Is it a function of CUDA's that is linked into the program, seen inside the call `name`?
+  [[nodiscard]] bool is_inside_call(StackNode stack, std::string_view name) const;
   // The frames, outermost first.
   void frames(StackNode stack, std::vector<StackNode>& into) const;
   // As Ops::call_stack: innermost first, joined by `;`.
@@ -55,6 +65,9 @@ class Definitions {
   tsl::robin_map<WireStack, StackNode, MixedHash> stacks_;
   std::vector<Node> nodes_;
   tsl::robin_map<StackNode, StringId, MixedHash> call_stacks_;
+  std::vector<native::NativeFrame> native_frames_;
+  tsl::robin_map<std::uint32_t, std::size_t, MixedHash> native_of_name_;  // by Node::frame; row of native_frames_
+  std::vector<StringId> native_names_, native_functions_;                 // of native_frames_
   std::uint64_t undefined_count_ = 0;
 };
 

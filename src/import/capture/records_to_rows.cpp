@@ -169,7 +169,11 @@ void RecordsToRows::on(const WireCall& r) {
   Calls::Row row;
   (void)fill(row, r);
   row.thread = thread(r.thread_id);
-  add_point(row.thread, row.start_ns, row.end_ns, r.stack);
+  if (const StackNode stack = definitions_.stack(r.stack); definitions_.node(stack).is_native) {
+    native_calls_.push_back({{row.start_ns, row.end_ns, stack}, row.thread, row.name});
+  } else {
+    add_point(row.thread, row.start_ns, row.end_ns, r.stack);
+  }
   fragment_.calls.push_back(row);
   if (r.op != 0 && r.correlation != 0) {
     calls_without_op_row_[r.correlation] = {definitions_.text(r.op), definitions_.stack(r.stack)};
@@ -306,6 +310,33 @@ void RecordsToRows::add_frames() {
   }
 }
 
+// Native stacks are known at single calls, and nobody looks at the thread between them: their frames last as long as
+// the call. What of it is CUDA's own, linked into the program, is no caller of it.
+void RecordsToRows::add_native_frames() {
+  for (std::string& path : definitions_.find_native_names()) {
+    remarks_.push_back(path + " is not the file that ran: it has been built anew, so what it called has no names");
+  }
+  std::vector<StackNode> frames;
+  for (const NativeCall& call : native_calls_) {
+    if (call.at.end_ns <= call.at.start_ns) continue;
+    definitions_.frames(call.at.stack, frames);
+    std::size_t kept = frames.size();
+    for (std::size_t i = frames.size(); i-- > 0;) {
+      if (definitions_.is_inside_call(frames[i], fragment_.strings[call.name])) kept = i;
+    }
+    // All of it is, where the stack was cut inside CUDA.
+    if (kept == 0) kept = frames.size();
+    for (std::size_t i = 0; i < kept; ++i) {
+      Frames::Row row;
+      row.start_ns = call.at.start_ns;
+      row.end_ns = call.at.end_ns;
+      row.thread = call.thread;
+      row.name = definitions_.shown_frame(frames[i]);
+      fragment_.frames.push_back(row);
+    }
+  }
+}
+
 // Replays of a graph have no operator and no line of their own: those of the capture, or of a launch whose operator was
 // recorded by name alone.
 void RecordsToRows::name_gpu_events() {
@@ -330,6 +361,7 @@ void RecordsToRows::finish(Builder& builder) {
                    [](const Interval& a, const Interval& b) { return a.end_ns < b.end_ns; });
   memory_.finish(fragment_, {[this](TimeNs absolute_ns) { return time(absolute_ns); },
                              [this](std::int64_t id) { return thread(id); }, fragment_.strings.intern(process_key_)});
+  add_native_frames();
   add_frames();
   name_gpu_events();
   note_ledgers();

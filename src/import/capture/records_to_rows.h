@@ -71,6 +71,7 @@ class RecordsToRows : public WireVisitor {
   StringId number_text(std::int64_t number);
   void add_point(ThreadId thread, TimeNs start_ns, TimeNs end_ns, WireStack stack);
   void add_frames();
+  void add_native_frames();
   void name_gpu_events();
   void note_ledgers();
   void note(NoteKind kind, NoteSeverity severity, std::string_view example, std::uint64_t count = 1) {
@@ -87,6 +88,12 @@ class RecordsToRows : public WireVisitor {
   std::int64_t last_thread_id_ = 0;
   ThreadId last_thread_;
   Column<ThreadId, std::vector<StackPoint>> points_;
+  struct NativeCall {
+    StackPoint at;
+    ThreadId thread;
+    StringId name;
+  };
+  std::vector<NativeCall> native_calls_;
   tsl::robin_map<std::int64_t, Origin, MixedHash> graph_nodes_;
   tsl::robin_map<std::uint32_t, Origin, MixedHash> calls_without_op_row_;  // by correlation
   std::vector<MaybeInt> graph_node_of_event_;                              // beside fragment_.gpu_events

@@ -78,7 +78,7 @@ class FrameMaker {
       row.start_ns = open_[at].start_ns;
       row.end_ns = end_ns;
       row.thread = thread_;
-      row.name = definitions_.node(open_[at].frame).frame;
+      row.name = definitions_.shown_frame(open_[at].frame);
       into_.push_back(row);
     }
     if (kept < open_.size()) open_.resize(kept);
