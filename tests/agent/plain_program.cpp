@@ -23,10 +23,11 @@ std::uint64_t next_address = 0x10000;
 }  // namespace
 
 extern "C" __attribute__((noinline)) int cudaMallocAsync(void** pointer, std::size_t size) {
-  const std::uint32_t correlation = cupti().call(FakeCupti::kMalloc);
+  std::uint64_t time_ns = 0;
+  const std::uint32_t correlation = cupti().call(FakeCupti::kMalloc, 0, [&] { time_ns = cupti().clock(); });
   next_address += size;
   *pointer = reinterpret_cast<void*>(next_address);  // NOLINT: an address of no memory
-  cupti().memory(correlation, false, next_address, size, cupti().clock());
+  cupti().memory(correlation, false, next_address, size, time_ns);
   return 0;
 }
 
