@@ -4,7 +4,7 @@
 // Opening (medians of three): from navigation to the first view; to the step chart, when the recording is unpacked; and from a
 // click on the tab to the timeline's first picture. Moving: four
 // seconds of wheel zooms and four of panning, an input in each frame; from the trace, the main thread's time in a frame
-// and the frames that Chromium dropped. Debian's headless Chromium draws without a GPU, so this is the slow case.
+// and the frames that Chromium dropped. A page of summaries of ranks has no timeline: its lanes are moved. Debian's headless Chromium draws without a GPU, so this is the slow case.
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,10 +18,10 @@ function quantile(values, at) {
 }
 
 // Inputs as a hand makes them, one a frame, for so many milliseconds.
-const move = (page, what, ms) =>
+const move = (page, what, ms, canvas) =>
   page.evaluate(
-    `(async (what, ms) => {
-      const canvas = document.querySelector(".timeline canvas");
+    `(async (what, ms, selector) => {
+      const canvas = document.querySelector(selector);
       const box = canvas.getBoundingClientRect();
       const started = performance.now();
       const frames = [];
@@ -34,7 +34,7 @@ const move = (page, what, ms) =>
         i++;
       }
       return frames;
-    })("${what}", ${ms})`,
+    })("${what}", ${ms}, "${canvas}")`,
   );
 
 // Script time is the main thread's own processor time, which other programs on the machine do not lengthen.
@@ -46,8 +46,33 @@ function readTrace(buffer) {
   return { frames, shown: count("STATE_PRESENTED"), dropped: count("STATE_DROPPED") };
 }
 
+async function measureLanes(page, path, browser) {
+  const result = { path, bytes: statSync(path).size };
+  await page.locator(".ranks canvas").first().waitFor();
+  for (const what of ["zoom", "pan"]) result[what] = await measureMoves(page, browser, what, ".ranks canvas");
+  return result;
+}
+
+async function measureMoves(page, browser, what, canvas) {
+  await browser.startTracing(page, { categories: ["devtools.timeline", "cc", "benchmark"] });
+  const times = await move(page, what, 4000, canvas);
+  const trace = readTrace(await browser.stopTracing());
+  const gaps = times.slice(1).map((t, i) => t - times[i]);
+  return {
+    frames_per_s: (1000 * gaps.length) / (times[times.length - 1] - times[0]),
+    gap_p95_ms: quantile(gaps, 0.95),
+    script_median_ms: quantile(trace.frames, 0.5),
+    script_p95_ms: quantile(trace.frames, 0.95),
+    dropped: trace.dropped,
+    shown: trace.shown,
+  };
+}
+
 async function measure(browser, path) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 820 } });
+  await page.goto(pathToFileURL(resolve(path)).href);
+  await page.locator(".verdict .sentence").waitFor();
+  if ((await page.getByRole("tab", { name: "Timeline" }).count()) === 0) return measureLanes(page, path, browser);
   const first = [];
   const open = [];
   const draw = [];
@@ -68,18 +93,7 @@ async function measure(browser, path) {
   const result = { path, bytes: statSync(path).size, first_view_ms: quantile(first, 0.5), unpacked_ms: quantile(open, 0.5), timeline_ms: quantile(draw, 0.5) };
   for (const what of ["zoom", "pan"]) {
     await page.evaluate("window.stepscope.timeline.showAll()");
-    await browser.startTracing(page, { categories: ["devtools.timeline", "cc", "benchmark"] });
-    const times = await move(page, what, 4000);
-    const trace = readTrace(await browser.stopTracing());
-    const gaps = times.slice(1).map((t, i) => t - times[i]);
-    result[what] = {
-      frames_per_s: (1000 * gaps.length) / (times[times.length - 1] - times[0]),
-      gap_p95_ms: quantile(gaps, 0.95),
-      script_median_ms: quantile(trace.frames, 0.5),
-      script_p95_ms: quantile(trace.frames, 0.95),
-      dropped: trace.dropped,
-      shown: trace.shown,
-    };
+    result[what] = await measureMoves(page, browser, what, ".timeline canvas");
   }
   await page.close();
   return result;

@@ -134,6 +134,10 @@ int view_snapshot(OpenedFile file, const Request& request, Console& console) {
   }
   MemoryReportOptions options;
   options.device_number = request.gather.trace.device;
+  // Ranking replays the history under some twenty settings: two seconds for so many entries (docs/performance.md).
+  // `stepscope memory --what-if` waits longer; where memory ran out it is done in any case.
+  constexpr std::size_t kMostRankedEntries = 1'000'000;
+  options.rank_settings = snapshot->entries.size() <= kMostRankedEntries;
   const auto report = build_memory_report(*snapshot, facts, options);
   if (!report) {
     console.complain(report.error());

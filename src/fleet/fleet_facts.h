@@ -114,6 +114,16 @@ struct FleetStep {
   std::optional<Arrivals> widest;
 };
 
+// One step of one rank that met others in it. duration_ns = own work + communication_ns + wait_ns.
+struct FleetRankStep {
+  std::int64_t number = 0;
+  std::uint32_t row = 0;  // index into FleetFacts::ranks
+  TimeNs start_ns = 0;    // on the run's clock
+  DurationNs duration_ns = 0;
+  DurationNs wait_ns = 0;           // as FleetRank has it
+  DurationNs communication_ns = 0;  // exposed, without the waits
+};
+
 // Bus bandwidth (nccl-tests' convention) of collectives of one kind, number of ranks and size class: bus bytes / (first
 // end - last arrival).
 struct FleetBandwidth {
@@ -161,6 +171,7 @@ struct FleetFacts {
       0;  // events of groups with two rows whose counts differ in the step, or with unknown peers
   std::int64_t left_out_step_count = 0;    // steps of a group so left out
   std::vector<FleetStep> steps;            // by number; those that two rows recorded
+  std::vector<FleetRankStep> rank_steps;   // those of `steps`, by number, then by row
   std::vector<FleetBandwidth> bandwidths;  // by kind, ranks, size
   // Waits for ranks whose files are missing: what transfers take beyond their bytes at the best bandwidth seen, in
   // groups that are not whole; median over ranks of a mean step.

@@ -50,6 +50,23 @@ TEST(FleetFacts, parts_add_up_to_own_time) {
   }
 }
 
+TEST(FleetFacts, each_step_of_each_rank_on_one_clock) {
+  MadeFleet made(kLateRank);
+  made.shift(1, 40 * kMs);
+  const FleetFacts facts = compute_fleet_facts(made.run);
+  ASSERT_EQ(facts.rank_steps.size(), 9U);  // by step, then by rank
+  for (std::size_t i = 0; i < facts.rank_steps.size(); ++i) {
+    const FleetRankStep& step = facts.rank_steps[i];
+    EXPECT_EQ(step.row, i % 3);
+    EXPECT_EQ(step.number, static_cast<std::int64_t>(4 + i / 3));
+    EXPECT_EQ(step.start_ns, facts.rank_steps[0].start_ns + static_cast<DurationNs>(i / 3) * 12 * kMs);
+    EXPECT_EQ(step.duration_ns, 12 * kMs);
+    EXPECT_EQ(step.wait_ns, *facts.ranks[step.row].wait_ns);
+    EXPECT_EQ(step.communication_ns, 3 * kMs);
+    EXPECT_EQ(step.duration_ns - step.wait_ns, *facts.ranks[step.row].own_ns);
+  }
+}
+
 TEST(FleetFacts, small_differences_are_no_straggler) {
   const FleetFacts facts = facts_of(R"(
     rank 0  |ccccccccccccccccccccccccccA==cc|cccccccccccccccccccccccccA-==cc|ccccccccccccccccccccccccccA==cc|

@@ -188,7 +188,16 @@ class LatenessJudge {
       step.typical_own_ns = lower_median(own);
       step.median_wait_ns = lower_median(waits);
       facts_.steps.push_back(step);
+      for (const RankStep& rank : ranks) facts_.rank_steps.push_back(step_of(rank));
     });
+  }
+
+  [[nodiscard]] FleetRankStep step_of(const RankStep& rank) const {
+    const SummaryStep& step = meetings_.rows[rank.row]->steps[rank.step];
+    const DurationNs exposed =
+        std::clamp<DurationNs>(step.exposed_communication_ns, rank.wait_ns, std::max(step.duration_ns, rank.wait_ns));
+    return {rank.number,      rank.row,     clock_.to_run(rank.row, step.start_ns),
+            step.duration_ns, rank.wait_ns, exposed - rank.wait_ns};
   }
 
   void find_widest_arrivals() {

@@ -195,6 +195,41 @@ test("a snapshot makes a page of its memory", async () => {
   await close();
 });
 
+// The lanes have what the document says: each rank's median step, own work and wait, on one clock.
+async function checkLanes(page, report) {
+  await page.waitForFunction(() => window.stepscope?.lanes);
+  const shown = await page.evaluate(() => {
+    const { steps, fleet, canvas, view } = window.stepscope.lanes;
+    const ranks = [...steps.rows].map(([rank, rows]) => ({
+      label: fleet.ranks[rank].label,
+      duration: rows.map((row) => steps.end[row] - steps.start[row]),
+      wait: rows.map((row) => steps.wait[row]),
+      own: rows.map((row) => steps.end[row] - steps.start[row] - steps.wait[row]),
+      communication: rows.map((row) => steps.communication[row]),
+      numbers: rows.map((row) => steps.step[row]),
+    }));
+    return { ranks, scale: view.perPixel, width: canvas.clientWidth };
+  });
+  const median = (values) => [...values].sort((a, b) => a - b)[(values.length - 1) >> 1];
+  assert.equal(shown.ranks.length, report.fleet.ranks.length);
+  for (const rank of shown.ranks) {
+    const said = report.fleet.ranks.find((each) => each.label === rank.label);
+    assert.equal(median(rank.duration), said.step_ns);
+    assert.equal(median(rank.own), said.own_ns);
+    assert.equal(median(rank.wait), said.wait_ns);
+    assert.equal(median(rank.communication.map((ns, i) => ns + rank.wait[i])), said.exposed_communication_ns);
+    assert.deepEqual(rank.numbers, report.fleet.steps.map((step) => step.step));
+  }
+  // From nothing the keyboard comes to the straggler.
+  await page.locator(".ranks canvas").first().focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("status").filter({ hasText: `${report.fleet.stragglers[0]}, step ${report.fleet.steps[0].step}` }).waitFor();
+  await page.keyboard.press("w");
+  await page.waitForFunction((before) => window.stepscope.lanes.view.perPixel < before, shown.scale);
+  await page.keyboard.press("0");
+  await page.getByRole("radio", { name: "latest first" }).check();
+}
+
 test("two ranks stand on one clock", async () => {
   const files = [0, 1].map((rank) => data(`h200/straggler_rank${rank}.pt.trace.json.gz`));
   const report = JSON.parse(run("report", ...files, "--json"));
@@ -202,11 +237,12 @@ test("two ranks stand on one clock", async () => {
   assert.equal(await page.locator(".verdict .sentence").innerText(), report.verdict);
   assert.equal(await page.locator("article.finding").count(), report.findings.length);
   await openTab(page, "Ranks");
-  await page.locator(".ranks canvas").waitFor();
+  await page.locator(".ranks canvas").last().waitFor();
+  await checkLanes(page, report);
   const labels = await page.locator("table.ranks:not(.fleet) tbody tr td:first-child").allInnerTexts();
   assert.deepEqual(labels.map((text) => text.trim()), report.ranks.map((rank) => rank.label));
   assert.equal(await page.locator("table.fleet tbody tr td:first-child strong").innerText(), report.fleet.stragglers[0]);
-  await page.locator(".ranks canvas").hover();
+  await page.locator(".ranks canvas").last().hover();
   await page.mouse.wheel(0, -300);
   await openTab(page, "Timeline");
   await page.locator(".timeline canvas").waitFor();
@@ -384,6 +420,29 @@ test("both timelines of a difference move as one, and a row of it leads to them"
   run("diff", ...sides, "--html", path, "--top", "0");
   const { page, wrong, close } = await openPage(path);
   await checkSides(page, JSON.parse(run("diff", ...sides, "--json")));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a snapshot's page ranks allocator settings as the program does", async () => {
+  const file = data("memory/h200/snap.oom.pickle.gz");
+  const { page, wrong, close } = await openPage(makePage("settings", file));
+  await page.locator(".memory canvas").waitFor();
+  const { what_if, settings } = JSON.parse(run("memory", file, "--what-if", "--json"));
+  const section = page.locator("section", { has: page.locator("#h-what-if") });
+  const rows = await section.locator("tbody tr").evaluateAll((all) => all.map((tr) => [...tr.cells].map((td) => td.innerText.trim())));
+  assert.deepEqual(rows.map((row) => row[0].replace(" (recorded)", "")), what_if.map((row) => row.settings));
+  assert.equal(rows.filter((row) => row[0] === `${settings} (recorded)`).length, 1);
+  const titles = await section.locator("th").allInnerTexts();
+  const column = (name) => titles.findIndex((title) => title.startsWith(name));
+  for (const [i, row] of rows.entries()) {
+    const { oom, retries, reserved_peak_bytes } = what_if[i];
+    assert.equal(row[column("the requests")], oom ? `fails at event ${oom.entry.toLocaleString("en-US")}` : "all served");
+    assert.equal(row[column("retries")], String(retries));
+    assert.ok(Math.abs(Number(row[column("reserved peak")].split(" ")[0]) - reserved_peak_bytes / 2 ** 30) < 0.006);
+  }
+  await section.getByRole("button", { name: /^at event/ }).first().click();
+  await page.getByRole("heading", { name: /^Held at event/ }).waitFor();
   assert.deepEqual(wrong, []);
   await close();
 });

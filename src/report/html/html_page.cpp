@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/text_sink.h"
+#include "report/html/fleet_data.h"
 #include "report/html/page_columns.h"
 #include "report/html/page_strings.h"
 #include "report/html/page_template.h"
@@ -81,6 +82,9 @@ std::string write_html(const RankReports& ranks) {
   for (const Report& report : ranks.reports) reports.push_back(&report);
   std::string blocks = document_block(kDocument, write_json(ranks));
   if (ranks.difference) blocks += document_block("stepscope-difference", write_diff_json(*ranks.difference));
+  if (ranks.fleet && !ranks.fleet->rank_steps.empty()) {
+    blocks += block("stepscope-fleet", build_fleet_page_data(*ranks.fleet));
+  }
   return fill_template(blocks + recording_blocks(reports));
 }
 

@@ -151,7 +151,23 @@ export interface MemoryFinding {
   advice: string[];
   gain: string | null;
 }
+export interface MemoryWhatIf {
+  settings: string;
+  reserved_peak_bytes: number | null;
+  retries: number | null;
+  cuda_malloc_count: number | null;
+  least_capacity_bytes: number | null;
+  oom: { entry: number | null; request_bytes: number } | null;
+  replay_matched: number;
+  replay_total: number;
+  replay_device_calls_matched: number;
+  replay_device_calls_total: number;
+  withheld: string | null;
+  capacity_bytes: number | null;
+}
 export interface MemoryDocument {
+  settings: string;
+  what_if: MemoryWhatIf[]; // best first; empty: not simulated
   status: string;
   headline_withheld: string | null;
   source: { path: string; format: string };

@@ -124,13 +124,12 @@ export class TrackSource {
       const { lanes } = this.lanesOf(thread.row, options.frames);
       if (lanes.length === 0) continue;
       const made = lanes.map((order) => makeLane("host", order, host.start, host.end, kRow));
+      const [label, name] = splitLabel(thread.label);
       const detail =
         thread.leftOut > 0
           ? `${thread.leftOut.toLocaleString("en-US")} short events left out`
-          : thread.isMain
-            ? "main thread"
-            : "";
-      yOfThread.set(thread.row, add(`thread${thread.row}`, thread.label, detail, made, true));
+          : [name, thread.isMain ? "main thread" : ""].filter((word) => word !== "").join(", ");
+      yOfThread.set(thread.row, add(`thread${thread.row}`, label, detail, made, true));
     }
     if (waits.count > 0) {
       const rows = range(0, waits.count).sort((a, b) => waits.start[a] - waits.start[b]);
@@ -187,6 +186,12 @@ export class TrackSource {
       yOfGpu: (row) => yOfStream.get(gpu.stream[row]) ?? 0,
     };
   }
+}
+
+// "thread 873 (python3)": the number beside the row, the name below it.
+function splitLabel(label: string): [label: string, name: string] {
+  const parts = /^(thread \d+) \((.+)\)$/.exec(label);
+  return parts ? [parts[1], parts[2]] : [label, ""];
 }
 
 function makeLane(kind: LaneKind, order: Uint32Array, start: Float64Array, end: Float64Array, height: number): Lane {

@@ -75,7 +75,7 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
               tabIndex={view === name ? 0 : -1}
               onClick={() => setView(name)}
             >
-              {name[0].toUpperCase() + name.slice(1)}
+              {tabTitle(name, page)}
             </button>
           ))}
         </div>
@@ -98,45 +98,59 @@ export function App({ page, recordings }: { page: PageDocument; recordings: Reco
           {theme === "light" ? "☾ dark" : "☀ light"}
         </button>
       </header>
-      <main id="view" aria-labelledby={`tab-${view.replace(" ", "-")}`} class={`view-${view.replace(" ", "-")}`}>
-        {view === "difference" && page.difference && (
-          <DifferenceView page={page.difference} theme={theme} recordings={recordings} sides={sides} />
-        )}
-        {view === "overview" && (
-          <Overview
-            page={page}
-            report={report}
-            index={chosen}
-            recordings={recordings}
-            theme={theme}
-            onEvidence={showEvidence}
-            onRank={setChosen}
-          />
-        )}
-        {view === "ranks" && <RanksView page={page} recordings={recordings} theme={theme} onEvidence={showEvidence} />}
-        {view === "timeline" && (
-          <TimelineView
-            key={chosen}
-            index={chosen}
-            report={report}
-            recordings={recordings}
-            theme={theme}
-            focus={focus}
-          />
-        )}
-        {view === "tables" && <TablesView key={chosen} index={chosen} report={report} recordings={recordings} />}
-        {view === "memory" &&
-          (recordings.hasMemory(chosen) ? (
-            <MemoryView key={chosen} index={chosen} recordings={recordings} theme={theme} document={page.memory} />
-          ) : (
-            <p class="faint">No memory was recorded here.</p>
-          ))}
-        {view === "flame graph" && (
-          <FlameView key={chosen} index={chosen} recordings={recordings} theme={theme} report={report} />
-        )}
+      <main>
+        <div
+          id="view"
+          role="tabpanel"
+          aria-labelledby={`tab-${view.replace(" ", "-")}`}
+          class={`view-${view.replace(" ", "-")}`}
+        >
+          {view === "difference" && page.difference && (
+            <DifferenceView page={page.difference} theme={theme} recordings={recordings} sides={sides} />
+          )}
+          {view === "overview" && (
+            <Overview
+              page={page}
+              report={report}
+              index={chosen}
+              recordings={recordings}
+              theme={theme}
+              onEvidence={showEvidence}
+              onRank={setChosen}
+            />
+          )}
+          {view === "ranks" && (
+            <RanksView page={page} recordings={recordings} theme={theme} onEvidence={showEvidence} />
+          )}
+          {view === "timeline" && (
+            <TimelineView
+              key={chosen}
+              index={chosen}
+              report={report}
+              recordings={recordings}
+              theme={theme}
+              focus={focus}
+            />
+          )}
+          {view === "tables" && <TablesView key={chosen} index={chosen} report={report} recordings={recordings} />}
+          {view === "memory" &&
+            (recordings.hasMemory(chosen) ? (
+              <MemoryView key={chosen} index={chosen} recordings={recordings} theme={theme} document={page.memory} />
+            ) : (
+              <p class="faint">No memory was recorded here.</p>
+            ))}
+          {view === "flame graph" && (
+            <FlameView key={chosen} index={chosen} recordings={recordings} theme={theme} report={report} />
+          )}
+        </div>
       </main>
     </>
   );
+}
+
+function tabTitle(name: ViewName, page: PageDocument): string {
+  if (name === "ranks" && page.joint && !page.joint.is_one_run) return "Recordings";
+  return name[0].toUpperCase() + name.slice(1);
 }
 
 // No report stands beside it.

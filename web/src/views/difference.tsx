@@ -21,6 +21,7 @@ import { canFind, type Wanted } from "../data/occurrences";
 import type { Recordings } from "../data/recordings";
 import { fileName } from "../data/report";
 import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
+import { amount, text, time } from "./columns";
 import { SideBySide, type Sought } from "./side_by_side";
 import { DataTable, type RowOpener, type TableColumn } from "./tables";
 
@@ -307,26 +308,23 @@ function partFields<Row extends Part>(): TableColumn<Row>[] {
       value: (r) => Math.abs(r.difference_ns),
       show: (r) => signed(r.difference_ns),
     },
-    { key: "before_ns", title: "A", help: "a step", value: (r) => r.before_ns, show: (r) => duration(r.before_ns) },
-    { key: "after_ns", title: "B", help: "a step", value: (r) => r.after_ns, show: (r) => duration(r.after_ns) },
-    {
-      key: "noise_ns",
-      title: "known to within",
-      help: "95 %, all parts together; empty: too small or too few steps to be judged",
-      value: (r) => r.noise_ns ?? -1,
-      show: (r) => (r.noise_ns === null ? "" : `±${duration(r.noise_ns)}`),
-    },
-    {
-      key: "is_told",
-      title: "more than noise",
-      help: "whether the change is",
-      value: (r) => (r.is_told ? "yes" : r.noise_ns === null ? "" : "no"),
-    },
+    time("before_ns", "A", "a step", (r) => r.before_ns),
+    time("after_ns", "B", "a step", (r) => r.after_ns),
+    amount(
+      "noise_ns",
+      "known to within",
+      "95 %, all parts together; empty: too small or too few steps to be judged",
+      (r) => r.noise_ns,
+      (ns) => `±${duration(ns)}`,
+    ),
+    text("is_told", "more than noise", "whether the change is", (r) =>
+      r.is_told ? "yes" : r.noise_ns === null ? "" : "no",
+    ),
   ];
 }
 
 const partColumns: TableColumn<PartRow>[] = [
-  { key: "part", title: "part", help: "GPU work by class, idle time by cause", value: (r) => label(r) },
+  text("part", "part", "GPU work by class, idle time by cause", label),
   ...partFields<PartRow>(),
 ];
 
@@ -335,85 +333,83 @@ const calls = <Row extends { before_call_count: number; after_call_count: number
   title: "calls",
   help: "a step, A → B",
   value: (r) => r.after_call_count,
-  show: (r) =>
-    r.before_call_count === r.after_call_count
-      ? number(r.after_call_count)
-      : `${number(r.before_call_count)} → ${number(r.after_call_count)}`,
+  show: (r) => changed(callCount(r.before_call_count), callCount(r.after_call_count)),
 });
 
-function number(value: number): string {
+function callCount(value: number): string {
   return Number.isInteger(value) ? count(value) : value.toFixed(1);
 }
 
+function changed(before: string, after: string): string {
+  return before === after ? after : `${before} → ${after}`;
+}
+
 const workColumns: TableColumn<WorkRow>[] = [
-  { key: "operator", title: "operator", help: "that launched it; the kernel where it is not known", value: rowLabel },
-  { key: "kernel", title: "kernel", help: "A → B where it is another", value: kernels },
-  { key: "match", title: "found as", help: "empty: the same on both sides", value: matchWords },
+  text("operator", "operator", "that launched it; the kernel where it is not known", rowLabel),
+  text("kernel", "kernel", "A → B where it is another", kernels),
+  text("match", "found as", "empty: the same on both sides", matchWords),
   ...partFields<WorkRow>(),
   calls<WorkRow>(),
-  {
-    key: "by_calls_ns",
-    title: "by calls",
-    help: "of the change: calls that came or went",
-    value: (r) => r.by_calls_ns,
-    show: (r) => signed(r.by_calls_ns),
-  },
-  {
-    key: "by_time_ns",
-    title: "by their time",
-    help: "of the change: calls that take another time",
-    value: (r) => r.by_time_ns,
-    show: (r) => signed(r.by_time_ns),
-  },
-  { key: "place", title: "place", help: "spans around it", value: (r) => r.after?.place ?? r.before?.place ?? "" },
-  {
-    key: "shapes",
-    title: "shapes",
-    help: "of the operator's inputs",
-    value: (r) => r.after?.shapes ?? r.before?.shapes ?? "",
-  },
+  amount("by_calls_ns", "by calls", "of the change: calls that came or went", (r) => r.by_calls_ns, signed),
+  amount("by_time_ns", "by their time", "of the change: calls that take another time", (r) => r.by_time_ns, signed),
+  text("place", "place", "spans around it", (r) => r.after?.place ?? r.before?.place ?? ""),
+  text("shapes", "shapes", "of the operator's inputs", (r) => r.after?.shapes ?? r.before?.shapes ?? ""),
 ];
 
 function kernels(row: WorkRow): string {
   const [before, after] = [row.before?.kernel ?? "", row.after?.kernel ?? ""];
-  if (before === after || before === "" || after === "") return after || before;
-  return `${before} → ${after}`;
+  return before === "" || after === "" ? after || before : changed(before, after);
 }
 
 const operatorColumns: TableColumn<OperatorChange>[] = [
-  { key: "name", title: "operator", help: "self time", value: (r) => r.name ?? "small operators, together" },
+  text("name", "operator", "self time", (r) => r.name ?? "small operators, together"),
   ...partFields<OperatorChange>(),
   calls<OperatorChange>(),
 ];
 
-const change = (before: number, after: number) => `${duration(before)} → ${duration(after)}`;
+// Two times of one rank, sorted by `by`.
+const pair = (
+  key: string,
+  title: string,
+  help: string,
+  of: (r: RankChange) => [before: number, after: number],
+  by: (before: number, after: number) => number,
+): TableColumn<RankChange> => ({
+  key,
+  title,
+  help,
+  value: (r) => by(...of(r)),
+  show: (r) => changed(duration(of(r)[0]), duration(of(r)[1])),
+});
+const ownChange = (r: RankChange) => r.after_own_ns - r.before_own_ns;
+
 const rankColumns: TableColumn<RankChange>[] = [
-  {
-    key: "rank",
-    title: "rank",
-    help: "of both sides",
-    value: (r) => r.rank ?? -1,
-    show: (r) => String(r.rank ?? "unknown"),
-  },
-  {
-    key: "step",
-    title: "step",
-    help: "median",
-    value: (r) => r.after_step_ns - r.before_step_ns,
-    show: (r) => change(r.before_step_ns, r.after_step_ns),
-  },
-  {
-    key: "own",
-    title: "without exposed comm.",
-    help: "the step without communication that nothing hides",
-    value: (r) => r.after_own_ns,
-    show: (r) => change(r.before_own_ns, r.after_own_ns),
-  },
+  amount(
+    "rank",
+    "rank",
+    "of both sides",
+    (r) => r.rank ?? -1,
+    (rank) => (rank < 0 ? "unknown" : String(rank)),
+  ),
+  pair(
+    "step",
+    "step",
+    "median",
+    (r) => [r.before_step_ns, r.after_step_ns],
+    (a, b) => b - a,
+  ),
+  pair(
+    "own",
+    "without exposed comm.",
+    "the step without communication that nothing hides",
+    (r) => [r.before_own_ns, r.after_own_ns],
+    (_, b) => b,
+  ),
   {
     key: "own_change",
     title: "its change",
     help: "sorted by size",
-    value: (r) => Math.abs(r.after_own_ns - r.before_own_ns),
-    show: (r) => signed(r.after_own_ns - r.before_own_ns),
+    value: (r) => Math.abs(ownChange(r)),
+    show: (r) => signed(ownChange(r)),
   },
 ];

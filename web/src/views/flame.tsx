@@ -34,8 +34,8 @@ export function FlameView({
 }
 
 function Flames({ model, theme }: { model: Model; theme: Theme }) {
-  const hasStacks = model.container.rows("stacks_cpu") > 0;
   const [metric, setMetric] = useState<Metric>(model.gpu.count > 0 ? "GPU time" : "CPU time");
+  const hasStacks = model.container.rows(metric === "GPU time" ? "stacks_gpu" : "stacks_cpu") > 0;
   const [by, setBy] = useState<By>(hasStacks ? "Python stack" : "operator");
   const [root, setRoot] = useState<FlameNode | null>(null);
   const [filter, setFilter] = useState("");

@@ -2,6 +2,8 @@
 import { causeColour, kindColour, type Theme } from "../colours";
 import { barRanks, type Fleet, type FleetBandwidth, type FleetRank, type FleetStep, fleetPieces } from "../data/fleet";
 import { bytes, causeWords, count, duration, percent, words } from "../format";
+import { amount, number, size, text, time } from "./columns";
+import { hasRankSteps, RankLanes } from "./rank_lanes";
 import { DataTable, type TableColumn } from "./tables";
 
 export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
@@ -17,6 +19,12 @@ export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
         <h2 id="h-fleet-bars">Where a step of a rank goes, the latest first</h2>
         <Bars fleet={fleet} theme={theme} />
       </section>
+      {hasRankSteps() && (
+        <section aria-labelledby="h-fleet-lanes">
+          <h2 id="h-fleet-lanes">Each step of each rank, on one clock</h2>
+          <RankLanes fleet={fleet} theme={theme} />
+        </section>
+      )}
       <section aria-labelledby="h-fleet-ranks">
         <h2 id="h-fleet-ranks">Ranks</h2>
         <DataTable table={{ columns: rankColumns, rows: fleet.ranks }} startKey="late" />
@@ -24,7 +32,7 @@ export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
       {fleet.steps.length > 0 && (
         <section aria-labelledby="h-fleet-steps">
           <h2 id="h-fleet-steps">Steps</h2>
-          <DataTable table={{ columns: stepColumns, rows: fleet.steps }} startKey="step" unfiltered />
+          <DataTable table={{ columns: stepColumns, rows: fleet.steps }} startKey="step" ascending unfiltered />
         </section>
       )}
       {fleet.bandwidths.length > 0 && (
@@ -43,6 +51,14 @@ function Bars({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
   return (
     <div class="scroll">
       <table class="plain ranks fleet">
+        <thead>
+          <tr>
+            <th>rank</th>
+            <th class="n">step</th>
+            <th>where it goes</th>
+            <th>late</th>
+          </tr>
+        </thead>
         <tbody>
           {ranks.map((rank) => (
             <tr key={rank.label}>
@@ -63,12 +79,34 @@ function Bars({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
                   ))}
                 </div>
               </td>
-              <td>{rank.late_ns !== null && rank.late_ns > 0 ? `${duration(rank.late_ns)} late` : ""}</td>
+              <td>{rank.late_ns !== null && rank.late_ns > 0 ? duration(rank.late_ns) : ""}</td>
             </tr>
           ))}
         </tbody>
       </table>
+      <PieceLegend ranks={ranks} theme={theme} />
     </div>
+  );
+}
+
+// Every piece that the bars have, the largest first.
+function PieceLegend({ ranks, theme }: { ranks: FleetRank[]; theme: Theme }) {
+  const sums = new Map<string, { kind: string; idle: boolean; ns: number }>();
+  for (const piece of ranks.flatMap(fleetPieces)) {
+    const key = `${piece.kind} ${piece.idle}`;
+    sums.set(key, { ...piece, ns: piece.ns + (sums.get(key)?.ns ?? 0) });
+  }
+  const pieces = [...sums.values()].sort((a, b) => Number(a.idle) - Number(b.idle) || b.ns - a.ns);
+  return (
+    <ul class="legend">
+      {pieces.map(({ kind, idle }) => (
+        <li>
+          <i class={idle ? "swatch idle" : "swatch"} style={{ "--fill": colourOf(kind, idle, theme) }} />
+          {idle && kind !== "wait" ? "idle: " : ""}
+          {pieceWords(kind, idle)}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -82,19 +120,6 @@ function colourOf(kind: string, idle: boolean, theme: Theme): string {
   return idle ? causeColour(kind) : kindColour(kind, theme);
 }
 
-const time = (
-  key: string,
-  title: string,
-  help: string,
-  of: (rank: FleetRank) => number | null,
-): TableColumn<FleetRank> => ({
-  key,
-  title,
-  help,
-  value: (rank) => of(rank) ?? -1,
-  show: (rank) => (of(rank) === null ? "" : duration(of(rank))),
-});
-
 const rankColumns: TableColumn<FleetRank>[] = [
   { key: "rank", title: "rank", help: "as its file says", value: (r) => r.rank ?? -1, show: (r) => r.label },
   time("late", "late", "own work beyond the typical rank's, median step", (r) => r.late_ns),
@@ -102,95 +127,38 @@ const rankColumns: TableColumn<FleetRank>[] = [
   time("own", "own work", "step less waits, median", (r) => r.own_ns),
   time("wait", "waits", "inside collectives for ranks that had not come, nothing computing", (r) => r.wait_ns),
   time("comm", "exposed comm.", "communication with nothing computing beside it", (r) => r.exposed_communication_ns),
-  {
-    key: "busy",
-    title: "GPU busy",
-    help: "of the median step",
-    value: (r) => (r.gpu_busy_ns ?? -1) / (r.step_ns ?? 1),
-    show: (r) => (r.gpu_busy_ns === null || r.step_ns === null ? "" : percent(r.gpu_busy_ns / r.step_ns)),
-  },
-  {
-    key: "kernels",
-    title: "kernel time",
-    help: "of the same kernels on the typical rank",
-    value: (r) => r.kernel_time_ratio ?? -1,
-    show: (r) => (r.kernel_time_ratio === null ? "" : `${r.kernel_time_ratio.toFixed(2)} x`),
-  },
-  {
-    key: "memory",
-    title: "memory",
-    help: "allocated peak",
-    value: (r) => r.allocated_peak_bytes ?? -1,
-    show: (r) => (r.allocated_peak_bytes === null ? "" : bytes(r.allocated_peak_bytes)),
-  },
-  { key: "host", title: "host", help: "where the file names it", value: (r) => r.host ?? "" },
-  {
-    key: "finding",
-    title: "first finding",
-    help: "of this rank alone",
-    value: (r) => r.headline_withheld ?? r.first_finding ?? "",
-  },
+  amount("busy", "GPU busy", "of the median step", busyRatio, percent),
+  amount("kernels", "kernel time", "of the same kernels on the typical rank", (r) => r.kernel_time_ratio, times),
+  size("memory", "memory", "allocated peak", (r) => r.allocated_peak_bytes),
+  text("host", "host", "where the file names it", (r) => r.host ?? ""),
+  text("finding", "first finding", "of this rank alone", (r) => r.headline_withheld ?? r.first_finding ?? ""),
 ];
 
+function busyRatio(rank: FleetRank): number | null {
+  return rank.gpu_busy_ns === null || rank.step_ns === null ? null : rank.gpu_busy_ns / rank.step_ns;
+}
+function times(ratio: number): string {
+  return `${ratio.toFixed(2)} x`;
+}
+
 const stepColumns: TableColumn<FleetStep>[] = [
-  { key: "step", title: "step", help: "number", value: (s) => s.step },
-  {
-    key: "typical",
-    title: "typical own work",
-    help: "lower median",
-    value: (s) => s.typical_own_ns,
-    show: (s) => duration(s.typical_own_ns),
-  },
-  {
-    key: "slowest",
-    title: "slowest own work",
-    help: "of all ranks",
-    value: (s) => s.slowest_own_ns,
-    show: (s) => duration(s.slowest_own_ns),
-  },
-  { key: "who", title: "slowest", help: "which rank", value: (s) => s.slowest },
-  {
-    key: "spread",
-    title: "arrival spread",
-    help: "last - first arrival, where it is largest",
-    value: (s) => s.arrivals?.spread_ns ?? -1,
-    show: (s) => (s.arrivals ? duration(s.arrivals.spread_ns) : ""),
-  },
-  { key: "last", title: "last to arrive", help: "there", value: (s) => s.arrivals?.last ?? "" },
-  {
-    key: "transfer",
-    title: "transfer",
-    help: "after that",
-    value: (s) => s.arrivals?.transfer_ns ?? -1,
-    show: (s) => (s.arrivals ? duration(s.arrivals.transfer_ns) : ""),
-  },
+  number("step", "step", "number", (s) => s.step),
+  time("typical", "typical own work", "lower median", (s) => s.typical_own_ns),
+  time("slowest", "slowest own work", "of all ranks", (s) => s.slowest_own_ns),
+  text("who", "slowest", "which rank", (s) => s.slowest),
+  time("spread", "arrival spread", "last - first arrival, where it is largest", (s) => s.arrivals?.spread_ns ?? null),
+  text("last", "last to arrive", "there", (s) => s.arrivals?.last ?? ""),
+  time("transfer", "transfer", "after that", (s) => s.arrivals?.transfer_ns ?? null),
 ];
 
 const perSecond = (value: number) => `${(value / 1e9).toFixed(1)} GB/s`;
+const fromBytes = (value: number) => (value === 0 ? "under 64 KiB" : `${bytes(value)} on`);
 
 const bandwidthColumns: TableColumn<FleetBandwidth>[] = [
-  { key: "kind", title: "kind", help: "of collective", value: (b) => b.kind ?? "unnamed" },
-  { key: "ranks", title: "ranks", help: "of the group", value: (b) => b.rank_count },
-  {
-    key: "size",
-    title: "size",
-    help: "from so many bytes to eight times as many",
-    value: (b) => b.from_bytes,
-    show: (b) => (b.from_bytes === 0 ? "under 64 KiB" : `${bytes(b.from_bytes)} on`),
-  },
-  { key: "count", title: "count", help: "collectives", value: (b) => b.count, show: (b) => count(b.count) },
-  {
-    key: "best",
-    title: "best",
-    help: "nccl-tests' bus bandwidth",
-    value: (b) => b.best_bus_bytes_per_s,
-    show: (b) => perSecond(b.best_bus_bytes_per_s),
-  },
-  {
-    key: "median",
-    title: "median",
-    help: "likewise",
-    value: (b) => b.median_bus_bytes_per_s,
-    show: (b) => perSecond(b.median_bus_bytes_per_s),
-  },
+  text("kind", "kind", "of collective", (b) => b.kind ?? "unnamed"),
+  number("ranks", "ranks", "of the group", (b) => b.rank_count),
+  amount("size", "size", "from so many bytes to eight times as many", (b) => b.from_bytes, fromBytes),
+  number("count", "count", "collectives", (b) => b.count),
+  amount("best", "best", "nccl-tests' bus bandwidth", (b) => b.best_bus_bytes_per_s, perSecond),
+  amount("median", "median", "likewise", (b) => b.median_bus_bytes_per_s, perSecond),
 ];

@@ -10,6 +10,7 @@ import type { MemoryDevice, MemoryModel } from "../memory/model";
 import { Advice } from "./advice";
 import { BandCanvas } from "./band_canvas";
 import { Segments } from "./segments";
+import { WhatIfs } from "./what_ifs";
 
 interface ViewProps {
   index: number;
@@ -66,6 +67,7 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
   const colours = useMemo(() => colouring(model, device, by, theme), [model, device, by, theme]);
   const step = model.steps.find((s) => s.device === device.row && moment >= s.begin && moment < s.end);
   const ooms = model.ooms.filter((oom) => oom.device === device.row);
+  const showEvent = (event: number) => setMoment(Math.min(device.moments - 1, event + 1));
   const atPeak = moment === device.peakMoment;
   return (
     <>
@@ -140,7 +142,7 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
           {band !== null && <AllocationDetails model={model} device={device} row={band} />}
         </div>
         <div>
-          <h2>
+          <h2 aria-live="polite">
             Held {atPeak ? "at the peak" : `at event ${count(moment)}`}: {bytes(device.allocated[moment])}
             {step && <span class="faint"> in step {step.number}</span>}
           </h2>
@@ -161,7 +163,10 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
         </div>
       </div>
       {document && document.shown_device === device.number && (
-        <Findings document={document} onMoment={(event) => setMoment(Math.min(device.moments - 1, event + 1))} />
+        <>
+          <Findings document={document} onMoment={showEvent} />
+          {device.hasHistory && <WhatIfs document={document} onMoment={showEvent} />}
+        </>
       )}
       <Segments model={model} device={device} theme={theme} />
     </>
@@ -189,18 +194,21 @@ function Findings({ document, onMoment }: { document: MemoryDocument; onMoment(e
               <h3>{finding.title}</h3>
               {finding.gain && <p class="gain">{sentence(finding.gain)}</p>}
               <div class="columns">
-                <ul>
-                  {finding.evidence.map(({ text, event }) => (
-                    <li>
-                      {text}{" "}
-                      {event !== null && (
-                        <button type="button" class="link" onClick={() => onMoment(event)}>
-                          show that moment
-                        </button>
-                      )}
-                    </li>
-                  ))}
-                </ul>
+                <div>
+                  <h4>How it shows</h4>
+                  <ul>
+                    {finding.evidence.map(({ text, event }) => (
+                      <li>
+                        {text}{" "}
+                        {event !== null && (
+                          <button type="button" class="link" onClick={() => onMoment(event)}>
+                            show that moment
+                          </button>
+                        )}
+                      </li>
+                    ))}
+                  </ul>
+                </div>
                 <Advice lines={finding.advice} />
               </div>
             </article>

@@ -315,21 +315,23 @@ export function FindingCard({
       {finding.gain && <p class="gain">{capital(finding.gain.replace(/\.$/, ""))}.</p>}
       {finding.found_on?.length ? <p class="faint">Seen in: {finding.found_on.join(", ")}</p> : null}
       <div class="columns">
-        <div>
-          <h4>How it shows</h4>
-          <ul>
-            {finding.evidence.map((evidence) => (
-              <li>
-                {evidence.text}{" "}
-                {evidence.at && (
-                  <button type="button" class="link" onClick={() => evidence.at && onShow(evidence.at)}>
-                    show on the timeline
-                  </button>
-                )}
-              </li>
-            ))}
-          </ul>
-        </div>
+        {finding.evidence.length > 0 && (
+          <div>
+            <h4>How it shows</h4>
+            <ul>
+              {finding.evidence.map((evidence) => (
+                <li>
+                  {evidence.text}{" "}
+                  {evidence.at && (
+                    <button type="button" class="link" onClick={() => evidence.at && onShow(evidence.at)}>
+                      show on the timeline
+                    </button>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
         <Advice lines={finding.advice} />
       </div>
       {first && (
@@ -343,6 +345,15 @@ export function FindingCard({
 
 function capital(text: string): string {
   return text ? text[0].toUpperCase() + text.slice(1) : text;
+}
+
+function launchWords({ ledger }: Report): string {
+  const missing = ledger.launch_without_gpu_event_count;
+  if (ledger.is_host_only) return "No GPU work was recorded.";
+  if (missing === 0) return ledger.launch_count > 0 ? "Every launch has its GPU work." : "";
+  return missing === 1
+    ? "One launch has no GPU work in the file."
+    : `${count(missing)} launches have no GPU work in the file.`;
 }
 
 // What was wrong with the file, and where the host waited.
@@ -380,6 +391,10 @@ function Completeness({ report }: { report: Report }) {
               ))}
             </tbody>
           </table>
+          <p class="faint">
+            Blocked: the GPU was not done, so the host stood still. Hidden: that in mid-step, where the queue of
+            launches then runs dry.
+          </p>
           {synchronizations.length > 5 && (
             <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? "fewer" : `all ${synchronizations.length}`}
@@ -393,7 +408,7 @@ function Completeness({ report }: { report: Report }) {
           {report.status === "complete"
             ? "The file was read whole."
             : "Something was lost; numbers are of what is there."}{" "}
-          {count(report.ledger.launch_without_gpu_event_count)} launches have no GPU work in the file.
+          {launchWords(report)}
         </p>
         {notes.length > 0 && (
           <ul class="notes">

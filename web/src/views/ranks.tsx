@@ -5,7 +5,7 @@ import type { Model } from "../data/model";
 import type { Recordings } from "../data/recordings";
 import { mainDevice, type PageDocument, type Range, reportLabel } from "../data/report";
 import { duration, percent } from "../format";
-import { endOfPixel } from "../timeline/draw";
+import { endOfPixel, fitText } from "../timeline/draw";
 import { lowerBound, range } from "../timeline/lanes";
 import { ticks, View } from "../timeline/scale";
 import { FleetView } from "./fleet";
@@ -39,6 +39,7 @@ export function RanksView({ page, recordings, theme, onEvidence }: Props) {
           <p class="faint">These recordings do not say that they are ranks of one run; each was judged by itself.</p>
         )}
       </section>
+      {page.reports.length === 0 && (page.joint?.findings.length ?? 0) > 0 && <h2>What was found</h2>}
       {page.reports.length === 0 && (
         <ol class="findings">
           {page.joint?.findings.map((finding, i) => (
@@ -115,9 +116,27 @@ function Recorded({ page, models, failed, theme, onEvidence }: RecordedProps) {
       <h2>On one clock</h2>
       {failed && <p role="alert">{failed}</p>}
       {models.length === 0 && !failed && <p class="faint">Unpacking the recordings…</p>}
-      {models.length > 0 && <Clock page={page} models={models} theme={theme} />}
+      {models.length > 0 &&
+        (page.joint?.is_one_run || overlap(models) ? (
+          <Clock page={page} models={models} theme={theme} />
+        ) : (
+          <p class="faint">
+            They were recorded at different times, so there is no clock to lay them on.
+            {page.difference && " The difference shows both, each from where a step begins."}
+          </p>
+        ))}
     </>
   );
+}
+
+// Is there a moment at which two of them were recorded?
+function overlap(models: Model[]): boolean {
+  const spans = models.map((model) => {
+    const origin = Number(model.absoluteOrigin);
+    return [origin + model.start, origin + model.end];
+  });
+  spans.sort((a, b) => a[0] - b[0]);
+  return spans.some(([start], i) => i > 0 && start < Math.max(...spans.slice(0, i).map(([, end]) => end)));
 }
 
 const kRankRow = 46;
@@ -252,7 +271,8 @@ function drawRanks(
   context.fillRect(0, 0, kLabel, height);
   context.fillStyle = colours.text;
   models.forEach((_, i) => {
-    context.fillText(reportLabel(page.reports[i]), 8, kAxis + i * kRankRow + kRankRow / 2, kLabel - 12);
+    const label = fitText(context, reportLabel(page.reports[i]), kLabel - 12);
+    context.fillText(label, 8, kAxis + i * kRankRow + kRankRow / 2);
   });
 }
 

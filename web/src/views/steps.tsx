@@ -65,8 +65,7 @@ export function StepChart({ model, report, theme, onStep }: Props) {
         {bars.map((bar, i) => {
           const { step } = bar;
           const length = step.end - step.start;
-          const busy = step.busy === null ? length : Math.min(step.busy, length);
-          const isOutlier = length >= kOutlier * median;
+          const busy = Math.min(step.busy ?? length, length);
           const label = stepTitle(model, bar);
           return (
             <g
@@ -93,11 +92,6 @@ export function StepChart({ model, report, theme, onStep }: Props) {
                 height={kHeight - y(busy)}
                 class="busy"
               />
-              {isOutlier && (
-                <text x={i * slot + slot / 2} y={y(length) - 3} text-anchor="middle" class="outlier">
-                  ▼ {slot > 40 ? duration(length) : ""}
-                </text>
-              )}
               {(bars.length <= 30 || i % Math.ceil(bars.length / 20) === 0) && (
                 <text x={i * slot + slot / 2} y={kHeight + 14} text-anchor="middle">
                   {step.number}
@@ -114,16 +108,47 @@ export function StepChart({ model, report, theme, onStep }: Props) {
             </text>
           </g>
         )}
+        {bars.map(({ step }, i) => (
+          <Length length={step.end - step.start} x={i * slot + slot / 2} y={y} slot={slot} median={median} />
+        ))}
       </svg>
       <figcaption>
-        <i class="swatch busy" /> GPU busy, <i class="swatch hatched" /> GPU idle
+        {steps.some((step) => step.busy !== null) ? (
+          <>
+            <i class="swatch busy" /> GPU busy,{" "}
+            <i class="swatch idle" style={{ "--fill": causeColour("synchronization") }} /> GPU idle
+          </>
+        ) : (
+          <>
+            <i class="swatch busy" /> the host's step; no GPU was recorded
+          </>
+        )}
         {median > 0 && ", line: median"}
         {outliers.length > 0 &&
           `, ▼ ${outliers.length === 1 ? "an outlier" : `${outliers.length} outliers`}: 1.5 times the median and more`}
-        {bars.length < steps.length && `; of each ${Math.ceil(steps.length / kMostBars)} steps the longest`}. Click a
-        step to see it on the timeline.
+        {bars.length < steps.length && `; of each ${Math.ceil(steps.length / kMostBars)} steps the longest`}. Below the
+        bars is the step's number. Click a step to see it on the timeline.
       </figcaption>
     </figure>
+  );
+}
+
+interface LengthProps {
+  length: number;
+  x: number;
+  y(ns: number): number;
+  slot: number;
+  median: number;
+}
+// Above the bar, and in front of the median's line. The bar's own name says it too.
+function Length({ length, x, y, slot, median }: LengthProps) {
+  const isOutlier = length >= kOutlier * median;
+  if (!isOutlier && slot <= 70) return null;
+  return (
+    <text x={x} y={y(length) - 3} text-anchor="middle" class={isOutlier ? "outlier" : "length"}>
+      {isOutlier ? "▼ " : ""}
+      {slot > 40 ? duration(length) : ""}
+    </text>
   );
 }
 

@@ -1,9 +1,10 @@
 // Operators, kernels, shapes and modules: sorted by any column, filtered by name, copied as CSV.
 import { useMemo, useState } from "preact/hooks";
-import type { Model } from "../data/model";
+import type { KernelSum, Model, SumRow } from "../data/model";
 import { type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
-import { bytes, count, csvCell, duration, percent, quantity, words } from "../format";
+import { bytes, count, csvCell, percent, quantity, words } from "../format";
+import { amount, number, text, time } from "./columns";
 
 export interface TableColumn<Row> {
   key: string;
@@ -28,130 +29,75 @@ function sum<Row>(rows: Row[], of: (row: Row) => number): number {
 }
 
 export function makeTable(model: Model, name: TableName): AnyTable {
-  if (name === "kernels") {
-    const rows = model.kernels();
-    return {
-      rows,
-      columns: [
-        { key: "name", title: "kernel", help: "name of the kernel, copy or set", value: (r) => r.name },
-        {
-          key: "total_ns",
-          title: "GPU time",
-          help: "sum of durations",
-          value: (r) => r.total,
-          show: (r) => duration(r.total),
-          total: sum(rows, (r) => r.total),
-        },
-        { key: "count", title: "count", help: "times run", value: (r) => r.count, show: (r) => count(r.count) },
-        {
-          key: "mean_ns",
-          title: "mean",
-          help: "GPU time / count",
-          value: (r) => r.total / r.count,
-          show: (r) => duration(r.total / r.count),
-        },
-        {
-          key: "kind",
-          title: "kind",
-          help: "what it does, from its name",
-          value: (r) => words(model.directory.kinds[r.kind]),
-        },
-        {
-          key: "tensor_cores",
-          title: "tensor cores",
-          help: "whether it uses them; empty where it has no use for them",
-          value: (r) => r.tensorCores,
-        },
-      ],
-    };
-  }
-  const rows = model.sums(name);
-  const all: (TableColumn<(typeof rows)[number]> | null)[] = [
-    { key: "name", title: name === "modules" ? "module" : "operator", help: "as recorded", value: (r) => r.name },
-    name === "shapes"
-      ? { key: "input_shapes", title: "input shapes", help: "of the operator's inputs", value: (r) => r.inputShapes }
-      : null,
-    name === "modules"
-      ? {
-          key: "device_ns",
-          title: "GPU time",
-          help: "with nested modules, forward and backward",
-          value: (r) => r.device,
-          show: (r) => duration(r.device),
-          total: Math.max(...rows.map((r) => r.device), 1),
-        }
-      : {
-          key: "self_device_ns",
-          title: "GPU time",
-          help: "of the kernels it launched itself",
-          value: (r) => r.selfDevice,
-          show: (r) => duration(r.selfDevice),
-          total: sum(rows, (r) => r.selfDevice),
-        },
-    name === "modules"
-      ? {
-          key: "forward_device_ns",
-          title: "forward",
-          help: "GPU time of the forward pass",
-          value: (r) => r.forwardDevice,
-          show: (r) => duration(r.forwardDevice),
-        }
-      : null,
-    name === "modules"
-      ? {
-          key: "backward_device_ns",
-          title: "backward",
-          help: "GPU time of the backward pass",
-          value: (r) => r.backwardDevice,
-          show: (r) => duration(r.backwardDevice),
-        }
-      : null,
+  return name === "kernels" ? kernelTable(model) : sumTable(model.sums(name), name);
+}
+
+function kernelTable(model: Model): TableKind<KernelSum> {
+  const rows = model.kernels();
+  return {
+    rows,
+    columns: [
+      text("name", "kernel", "name of the kernel, copy or set", (r) => r.name),
+      { ...time("total_ns", "GPU time", "sum of durations", (r) => r.total), total: sum(rows, (r) => r.total) },
+      number("count", "count", "times run", (r) => r.count),
+      time("mean_ns", "mean", "GPU time / count", (r) => r.total / r.count),
+      text("kind", "kind", "what it does, from its name", (r) => words(model.directory.kinds[r.kind])),
+      text(
+        "tensor_cores",
+        "tensor cores",
+        "whether it uses them; empty where it has no use for them",
+        (r) => r.tensorCores,
+      ),
+    ],
+  };
+}
+
+const kWithInner = "with the operators inside it";
+
+function sumTable(rows: SumRow[], name: Exclude<TableName, "kernels">): TableKind<SumRow> {
+  const isModules = name === "modules";
+  const columns: (TableColumn<SumRow> | false)[] = [
+    text("name", isModules ? "module" : "operator", "as recorded", (r) => r.name),
+    name === "shapes" && text("input_shapes", "input shapes", "of the operator's inputs", (r) => r.inputShapes),
+    isModules && {
+      ...time<SumRow>("device_ns", "GPU time", "with nested modules, forward and backward", (r) => r.device),
+      total: Math.max(...rows.map((r) => r.device), 1),
+    },
+    !isModules && {
+      ...time<SumRow>("self_device_ns", "GPU time", "of the kernels it launched itself", (r) => r.selfDevice),
+      total: sum(rows, (r) => r.selfDevice),
+    },
+    isModules && time("forward_device_ns", "forward", "GPU time of the forward pass", (r) => r.forwardDevice),
+    isModules && time("backward_device_ns", "backward", "GPU time of the backward pass", (r) => r.backwardDevice),
     {
-      key: "self_cpu_ns",
-      title: "CPU time",
-      help: "without the operators inside it",
-      value: (r) => r.selfCpu,
-      show: (r) => duration(r.selfCpu),
+      ...time<SumRow>("self_cpu_ns", "CPU time", "without the operators inside it", (r) => r.selfCpu),
       total: sum(rows, (r) => r.selfCpu),
     },
-    {
-      key: "cpu_ns",
-      title: "CPU total",
-      help: "with the operators inside it",
-      value: (r) => r.cpu,
-      show: (r) => duration(r.cpu),
-    },
-    name === "modules"
-      ? null
-      : {
-          key: "device_ns",
-          title: "GPU total",
-          help: "with the operators inside it",
-          value: (r) => r.device,
-          show: (r) => duration(r.device),
-        },
-    { key: "count", title: "count", help: "calls", value: (r) => r.count, show: (r) => count(r.count) },
-    rows.some((r) => r.flops > 0)
-      ? {
-          key: "flops",
-          title: "FLOPs",
-          help: "by PyTorch's formulas",
-          value: (r) => r.flops,
-          show: (r) => (r.flops > 0 ? quantity(r.flops) : ""),
-        }
-      : null,
-    rows.some((r) => r.deviceMemory !== 0)
-      ? {
-          key: "device_memory_bytes",
-          title: "GPU memory",
-          help: "allocated less freed, by itself",
-          value: (r) => r.deviceMemory,
-          show: (r) =>
-            r.deviceMemory < 0 ? `−${bytes(-r.deviceMemory)}` : r.deviceMemory > 0 ? bytes(r.deviceMemory) : "",
-        }
-      : null,
+    time("cpu_ns", "CPU total", kWithInner, (r) => r.cpu),
+    !isModules && time("device_ns", "GPU total", kWithInner, (r) => r.device),
+    number("count", "count", "calls", (r) => r.count),
+    rows.some((r) => r.flops > 0) &&
+      amount(
+        "flops",
+        "FLOPs",
+        "by PyTorch's formulas",
+        (r) => r.flops,
+        (flops) => (flops > 0 ? quantity(flops) : ""),
+      ),
+    rows.some((r) => r.deviceMemory !== 0) &&
+      amount(
+        "device_memory_bytes",
+        "GPU memory",
+        "allocated less freed, by itself",
+        (r) => r.deviceMemory,
+        signedBytes,
+      ),
   ];
-  return { rows, columns: all.filter((column) => column !== null) };
+  return { rows, columns: columns.filter((column) => column !== false) };
+}
+
+function signedBytes(value: number): string {
+  return value < 0 ? `−${bytes(-value)}` : value > 0 ? bytes(value) : "";
 }
 
 export function sortRows<Row>(rows: Row[], column: TableColumn<Row>, descending: boolean): Row[] {
@@ -164,7 +110,8 @@ export function sortRows<Row>(rows: Row[], column: TableColumn<Row>, descending:
 
 export function tableCsv<Row>(table: TableKind<Row>, rows: Row[]): string {
   const lines = [table.columns.map((c) => c.key).join(",")];
-  for (const row of rows) lines.push(table.columns.map((c) => csvCell(c.value(row))).join(","));
+  const cell = (value: number | string) => (value === Number.NEGATIVE_INFINITY ? "" : csvCell(value)); // missing
+  for (const row of rows) lines.push(table.columns.map((c) => cell(c.value(row))).join(","));
   return `${lines.join("\n")}\n`;
 }
 
@@ -227,14 +174,16 @@ export function DataTable<Row>({
   table,
   startKey,
   unfiltered = false,
+  ascending = false,
   opens,
 }: {
   table: TableKind<Row>;
   startKey?: string;
   unfiltered?: boolean; // short ones need no filter
+  ascending?: boolean; // begins with the smallest
   opens?: RowOpener<Row> | undefined;
 }) {
-  const [sort, setSort] = useState({ key: startKey ?? table.columns[0].key, descending: true });
+  const [sort, setSort] = useState({ key: startKey ?? table.columns[0].key, descending: !ascending });
   const [filter, setFilter] = useState("");
   const [all, setAll] = useState(false);
   const [said, setSaid] = useState("");
@@ -252,6 +201,11 @@ export function DataTable<Row>({
     return sortRows(kept, column, sort.descending);
   }, [table, filter, column, sort.descending]);
   const shown = all ? rows : rows.slice(0, kMostRows);
+  // What no row has is not shown; the first column names the row.
+  const columns = useMemo(
+    () => table.columns.filter((c, i) => i === 0 || table.rows.some((row) => (c.show?.(row) ?? c.value(row)) !== "")),
+    [table],
+  );
   const copy = async () => {
     const done = await copyText(tableCsv(table, rows));
     setSaid(done ? `${count(rows.length)} rows copied as CSV` : "The browser did not allow copying");
@@ -279,7 +233,7 @@ export function DataTable<Row>({
         <table class="sortable">
           <thead>
             <tr>
-              {table.columns.map((c) => (
+              {columns.map((c) => (
                 <th
                   class={c.show ? "n" : ""}
                   aria-sort={c.key === sort.key ? (sort.descending ? "descending" : "ascending") : "none"}
@@ -300,8 +254,11 @@ export function DataTable<Row>({
           <tbody>
             {shown.map((row) => (
               <tr>
-                {table.columns.map((c, i) => (
-                  <td class={c.show ? "n" : "name"} title={c.show ? "" : String(c.value(row))}>
+                {columns.map((c, i) => (
+                  <td
+                    class={c.show ? "n" : isShort(c.value(row)) ? "name short" : "name"}
+                    title={c.show ? "" : String(c.value(row))}
+                  >
                     {i === 0 && opens?.can(row) ? (
                       <button
                         type="button"
@@ -329,6 +286,11 @@ export function DataTable<Row>({
       )}
     </>
   );
+}
+
+// One word, or few: not parted.
+function isShort(value: number | string): boolean {
+  return String(value).length <= 20;
 }
 
 function Share({ ratio }: { ratio: number }) {

@@ -74,6 +74,7 @@ function Timeline({ model, theme, focus }: Props & { model: Model }) {
   };
   return (
     <div class="timeline">
+      <h2 class="unseen">Timeline</h2>
       <div class="tools">
         <Search model={model} controller={controller} onChoose={choose} />
         {hasFrames && (
@@ -123,7 +124,7 @@ function Timeline({ model, theme, focus }: Props & { model: Model }) {
           </span>
         )}
       </div>
-      <p id="timeline-help" class={help ? "help" : "help hidden"}>
+      <p id="timeline-help" class={help ? "help" : "help unseen"}>
         <kbd>W</kbd>
         <kbd>S</kbd> or wheel: zoom · <kbd>A</kbd>
         <kbd>D</kbd>, drag or Shift+wheel: move · drag the ruler, or Shift+drag: select a range · wheel over the names,{" "}
