@@ -1,7 +1,7 @@
 // node tools/make_pictures.mjs: draws the pictures of docs/view.md anew, from the recordings in tests/data, with the
 // program of build/release (STEPSCOPE_PROGRAM names another) in Chromium, 1280 pixels wide.
 //
-// Kept small by a palette of 128 colours, made with Pillow (PYTHON names a Python that has it); a page is flat colours and
+// Kept small by a palette of 256 colours (that cover most: of the median cut, rare hues fade), made with Pillow (PYTHON names a Python that has it); a page is flat colours and
 // text, so nothing is seen of it, and a picture has a third of its bytes. Where Pillow is missing this fails: pictures of
 // another size would come into the repository unnoticed.
 import { execFileSync } from "node:child_process";
@@ -13,7 +13,7 @@ import sys
 from PIL import Image
 for path in sys.argv[1:]:
     image = Image.open(path).convert("RGB")
-    image.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 `;
 const out = (name) => join(root, "docs/view", `${name}.png`);
 const h200 = (name) => data(`h200/${name}.pt.trace.json.gz`);
@@ -47,7 +47,7 @@ await picture("timeline-kernel", stack, 820, async (page) => {
   await page.evaluate(() => {
     const { timeline, model } = window.stepscope;
     const { gpu, host } = model;
-    const rows = [...gpu.start.keys()].filter((row) => gpu.operator[row] > 0 && model.text(host.name[gpu.operator[row] - 1]) === "aten::addmm");
+    const rows = [...gpu.start.keys()].filter((row) => gpu.operator[row] > 0 && model.text(host.name[gpu.operator[row] - 1]) === "aten::addmm" && model.directory.kinds[gpu.kind[row]] === "matmul");
     const row = rows[Math.floor(rows.length / 2)];
     timeline.select({ kind: "gpu", row }, true);
     timeline.view.show(host.start[gpu.launch[row] - 1], gpu.end[row], 0.25);
