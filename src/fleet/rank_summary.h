@@ -58,7 +58,7 @@ struct SummaryCollective {
   TimeNs end_ns = 0;
   std::optional<std::int64_t> bytes;      // that the rank put in or got out, the larger; missing if not recorded
   std::optional<std::int64_t> bus_bytes;  // that cross the wire (nccl-tests' convention); missing likewise
-  DurationNs exposed_ns = 0;              // of its length: nothing computes on this rank meanwhile
+  DurationNs exposed_ns = 0;  // of its length: nothing computes on this rank meanwhile; pauses between kernels left out
 };
 
 // GPU work that one operator does with one kernel at one place. `busy_by_step_ns` shares gpu_busy_ns among the rows:

@@ -69,6 +69,32 @@ TEST(Summarize, ComputeIsPreferredToCopiesAndCopiesToCommunication) {
   EXPECT_EQ(summary.collective_names, std::vector<std::string>{"allreduce"}) << "from the kernel's name";
 }
 
+// A kernel that begins before the collective has ended did not wait for it: the pause before it, 20 us, is none of the
+// collective's. One of 60 us is; whoever made it, the rank stood still.
+TEST(Summarize, PausesBetweenKernelsAreNoWait) {
+  const RankSummary summary = summarize(trace_from_text(R"(
+    step      [4                                ][5      ]
+    call      [a][b][c]  [d]                       [e]
+    gpu/7       [K1=]  [K2=]      [K3=]            [K4=]
+    gpu/17       [N1========================]
+    where
+      a = cudaLaunchKernel corr 1
+      b = cudaLaunchKernel corr 2
+      c = cudaLaunchKernel corr 3
+      d = cudaLaunchKernel corr 4
+      e = cudaLaunchKernel corr 5
+      K1 = gemm_kernel corr 1
+      N1 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 2
+      K2 = gemm_kernel corr 3
+      K3 = gemm_kernel corr 4
+      K4 = gemm_kernel corr 5
+  )"));
+  ASSERT_EQ(summary.collectives.size(), 1U);
+  const SummaryCollective& collective = summary.collectives[0];
+  ASSERT_EQ(collective.end_ns - collective.start_ns, 280'000);
+  EXPECT_EQ(collective.exposed_ns, 60'000 + 60'000) << "before the third kernel and after it";
+}
+
 TEST(Summarize, OfTwoKernelsTheOneThatStartedFirstGetsTheTime) {
   const RankSummary summary = summarize(trace_from_text(R"(
     step      [4                ][5      ]
