@@ -54,6 +54,7 @@ struct FleetRank {
   std::optional<double> kernel_time_ratio;   // its kernels' time / that of the same kernels on the typical rank
   std::optional<KernelClass> slowest_class;  // where it differs most, of classes of 10 % of its GPU time or more
   double slowest_class_ratio = 1;            // likewise
+  double other_classes_ratio = 1;            // likewise, of all but the slowest class together
   std::optional<std::int64_t> allocated_peak_bytes, reserved_peak_bytes;
   DurationNs clock_offset_ns = 0;  // its clock - the run's, taken off in all comparisons
   CostParts parts_ns{};            // a mean step; adds up to its mean own time where all GPU work is known by kernel
@@ -61,8 +62,8 @@ struct FleetRank {
   std::optional<DurationNs> first_finding_saving_ns;
 };
 
-// Shares of the slowest rank's step from which lateness of one rank, and differences between all, count; see
-// lateness.cpp.
+// Shares of the slowest rank's step from which lateness of a rank, and differences between ranks that take turns,
+// count; see lateness.cpp.
 inline constexpr double kLateShare = 0.05;
 inline constexpr double kUnevenShare = 0.10;
 
@@ -181,7 +182,8 @@ struct FleetFacts {
       reserved_peak_bytes;
   CostParts typical_parts_ns{};         // lower median over ranks, part by part
   std::vector<std::size_t> stragglers;  // indices into ranks, latest first
-  // Own work differs by kUnevenShare of the step in the median step, but no few ranks are to blame for it.
+  // Own work differs by kUnevenShare of the step in the median step (kLateShare where the same ranks are late in most
+  // steps), but no few ranks are to blame for it.
   bool is_uneven = false;
   std::vector<std::size_t> uneven_ranks;  // then: those that are late in most steps (many), else empty: they take turns
   DurationNs median_excess_ns = 0;        // median over steps of slowest - typical own work

@@ -7,7 +7,8 @@
 // the step is as much longer.
 // slow-gpu: a rank's kernels take 5 % longer than the same kernels on the typical rank. On the recorded healthy pair
 // the ratio is 1.004 and 1.018; a rank that waits is not judged, since compute beside a waiting collective is slower
-// (1.13 on the recorded straggler's partner). No slow GPU was recorded yet, so the other side is drawn only.
+// (1.13 on the recorded straggler's partner). No slow GPU was recorded yet: the other side is made of a recorded rank
+// (tests/python/test_made_ranks.py).
 // incomplete-run: what is not among the files, and what is there twice.
 //
 // What one rank alone guessed about a straggler is dropped where all of its group are here, and so is the exposed
@@ -27,6 +28,9 @@ namespace stepscope {
 namespace {
 
 constexpr double kSlowGpu = 1.05;
+// A slow GPU slows all kernels. Where the others exceed the typical rank's by less than this part of what the slowest
+// class does, that class is told alone: more work in it, or a cap of power, which matrix products feel first.
+constexpr double kPartOfOthers = 0.25;
 constexpr double kPartWorthNaming = 0.10;  // of the lateness
 constexpr std::size_t kMostNamed = 6;
 
@@ -138,6 +142,20 @@ const SummaryFinding* own_fault(const RankSummary& rank) {
   return nullptr;
 }
 
+// One kind of kernel is slower than on the typical rank, and the others are not.
+bool is_one_class_slow(const FleetRank& rank) {
+  return rank.slowest_class && rank.other_classes_ratio - 1 < kPartOfOthers * (rank.slowest_class_ratio - 1);
+}
+
+std::string describe_slow_kernels(const FleetRank& rank) {
+  if (!is_one_class_slow(rank)) {
+    return "kernels take " + format_percent(*rank.kernel_time_ratio - 1) +
+           " longer than the same kernels on the typical rank";
+  }
+  return cost_part_words(part_of(*rank.slowest_class)) + " take " + format_percent(rank.slowest_class_ratio - 1) +
+         " longer than the same ones on the typical rank, its other kernels do not";
+}
+
 void add_meanwhile(const RunSummary& run, const FleetFacts& facts, std::size_t row, Finding& finding) {
   const FleetRank& rank = facts.ranks[row];
   const std::string excess = describe_excess(facts, rank);
@@ -152,10 +170,19 @@ void add_meanwhile(const RunSummary& run, const FleetFacts& facts, std::size_t r
                                 std::nullopt});
   }
   if (rank.kernel_time_ratio && *rank.kernel_time_ratio >= kSlowGpu) {
-    finding.evidence.push_back({"Its kernels take " + format_times(*rank.kernel_time_ratio) +
-                                    " as long as the same kernels on the typical rank.",
-                                std::nullopt});
+    finding.evidence.push_back({"Its " + describe_slow_kernels(rank) + ".", std::nullopt});
   }
+}
+
+// What to look at on a rank whose kernels are slow.
+std::string advise_slow_kernels(const FleetRank& rank) {
+  const std::string look =
+      "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER on " + (rank.host_name.empty() ? "its host" : rank.host_name);
+  if (!is_one_class_slow(rank)) return "Its GPU is slow: its clocks, power and neighbours (" + look + ")";
+  return "One kind of kernel is slower: more work in it (longer batches, uneven experts; record_shapes=True shows it), "
+         "or "
+         "with equal work the GPU's power is capped (" +
+         look + ")";
 }
 
 // Findings ------------------------------------------------------------------------------------------------------------
@@ -244,13 +271,13 @@ std::optional<Finding> find_late_ranks(const RunSummary& run, const FleetFacts& 
   for (std::size_t i = 0; i < std::min<std::size_t>(facts.stragglers.size(), 3); ++i)
     add_meanwhile(run, facts, facts.stragglers[i], finding);
   add_clocks(facts, finding);
-  const bool has_slow_gpu = latest.kernel_time_ratio.value_or(1) >= kSlowGpu;
+  const bool has_slow_kernels = latest.kernel_time_ratio.value_or(1) >= kSlowGpu;
   const std::string look =
       "nvidia-smi -q -d CLOCK,PERFORMANCE" + (latest.host_name.empty() ? "" : " on " + latest.host_name);
   finding.advice = {
       "Look at " + latest.label + " alone: stepscope report " + (latest.source.empty() ? "FILE" : latest.source),
-      has_slow_gpu
-          ? "Its GPU is slow: its clocks, power and neighbours (" + look + ")"
+      has_slow_kernels
+          ? advise_slow_kernels(latest)
           : "If it does nothing else: its GPU clocks and neighbours (" + look + "), uneven batches or experts"};
   set_recorded_saving(facts, *facts.straggler_saving, finding);
   (void)set_replayed_saving(facts, replay, finding);
@@ -328,16 +355,17 @@ std::optional<Finding> find_slow_gpus(const FleetFacts& facts) {
   Finding finding;
   finding.id = "slow-gpu";
   finding.severity = Severity::kNote;
-  finding.title = "The kernels of " + name_rows(facts, slow) + (slow.size() > 1 ? " take up to " : " take ") +
-                  format_percent(*rank.kernel_time_ratio - 1) + " longer than the same kernels on the typical rank";
+  const bool is_one_class = is_one_class_slow(rank);
+  finding.title = "The " + (is_one_class ? cost_part_words(part_of(*rank.slowest_class)) : "kernels") + " of " +
+                  name_rows(facts, slow) + (slow.size() > 1 ? " take up to " : " take ") +
+                  format_percent((is_one_class ? rank.slowest_class_ratio : *rank.kernel_time_ratio) - 1) +
+                  " longer than the same kernels on the typical rank" + (is_one_class ? ", the others do not" : "");
   std::string text = capital(rank.label) + " is " + format_duration(*rank.late_ns) + " late by it";
-  if (rank.slowest_class)
+  if (rank.slowest_class && !is_one_class)
     text += "; its " + cost_part_words(part_of(*rank.slowest_class)) + " take " +
             format_percent(rank.slowest_class_ratio - 1) + " longer";
   finding.evidence.push_back({text + ".", std::nullopt});
-  finding.advice = {"nvidia-smi -q -d CLOCK,PERFORMANCE,POWER" +
-                    (rank.host_name.empty() ? std::string(" on its host") : " on " + rank.host_name) +
-                    ": clocks, power caps, another process"};
+  finding.advice = {advise_slow_kernels(rank)};
   return finding;
 }
 

@@ -13,12 +13,14 @@
 // last one is not among the files.
 //
 // Thresholds. Late is a rank whose own work exceeds the typical one's by 5 % of the step, in the median and in two
-// thirds of its steps: 0.7 % on the recorded healthy pair (3.7 % in one of its steps), 37 % on the planted one. Of 8
+// thirds of its steps: 0.2 % on the recorded healthy pair (2.4 % in one of its steps), 36 % on the planted one. Of 8
 // ranks or more it must also stand out: by five standard deviations of the ranks' lateness (from the median deviation),
 // or the unluckiest of a thousand that jitter would be named; five, since one in 3 million is as rare as it must be for
 // 16,384 ranks. Few are to blame for being late when they are at most a quarter of the ranks (or one of two or three):
-// above that the work is dealt out unevenly. Unevenness counts from 10 % on: it is the largest of many, so noise adds
-// to it.
+// above that the work is dealt out unevenly. Unevenness counts from 10 % on where another rank is late in each step: it
+// is the largest of many, so noise adds to it. Where the same ranks are late in most steps noise does not, and what
+// counts for one of them counts for all: made ranks of which three of eight have a fifth more matrix products are 5 to
+// 8 % late (tests/python/test_made_ranks.py).
 #include "fleet/lateness.h"
 
 #include <algorithm>
@@ -323,8 +325,9 @@ class LatenessJudge {
       estimate_saving();
       return;
     }
+    const double least_share = late.empty() ? kUnevenShare : kLateShare;
     facts_.is_uneven =
-        static_cast<double>(facts_.median_excess_ns) >= kUnevenShare * static_cast<double>(slowest_step());
+        static_cast<double>(facts_.median_excess_ns) >= least_share * static_cast<double>(slowest_step());
     if (facts_.is_uneven) facts_.uneven_ranks = std::move(late);
   }
 

@@ -123,6 +123,7 @@ void compare_rank(const RankSummary& rank, const std::unordered_map<std::uint64_
     if (classes[i].own < kClassShare * all.own || classes[i].ratio() <= row.slowest_class_ratio) continue;
     row.slowest_class = static_cast<KernelClass>(i);
     row.slowest_class_ratio = classes[i].ratio();
+    row.other_classes_ratio = ClassTimes{all.own - classes[i].own, all.typical - classes[i].typical}.ratio();
   }
 }
 
