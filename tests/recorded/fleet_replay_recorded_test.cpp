@@ -83,7 +83,8 @@ TEST(RecordedFleetReplay, WithItsStraggler) {
   EXPECT_GE(ms(step.high_ns), 65);
 }
 
-// Recorded nothing changes; without the profiler the middle is 5.2% low, as that of each rank alone is (6%).
+// Recorded nothing changes; without the profiler the middle is 5.2% low, as that of each rank alone is (6%): what was
+// measured may be another optimizer's step (docs/decisions/unprofiled-step.md).
 TEST(RecordedFleetReplay, AHealthyPairGainsNothing) {
   const FleetReplay& replay = replay_of("ddp");
   const FleetWhatIf* unchanged = replay.find(FleetTransform::kUnchanged);
