@@ -66,6 +66,38 @@ TEST(SelfCheck, TheLeadingRunIsExpected) {
   EXPECT_EQ(picture.worst_deviation_ns(), 0);
 }
 
+// As many collectives as kernels, each waiting for its kernel behind the one before: what they waited is no gap that
+// kernels have.
+TEST(SelfCheck, CollectivesThatWaitForTheirDataAreNoMeasureOfGaps) {
+  const ReplayPicture picture(trace_from_text(R"(
+    step      [1                                                     ][2      ]
+    call      [A][b][c][D][e][f][G][h][i]                              [J]
+    gpu/7        [K1==========][K2==========][K3==========]             [K4]
+    gpu/17                     [N1]          [N2]          [N3]
+    where
+      A = cudaLaunchKernel corr 1
+      b = cudaStreamWaitEvent
+      c = cudaLaunchKernel corr 2
+      D = cudaLaunchKernel corr 3
+      e = cudaStreamWaitEvent
+      f = cudaLaunchKernel corr 4
+      G = cudaLaunchKernel corr 5
+      h = cudaStreamWaitEvent
+      i = cudaLaunchKernel corr 6
+      J = cudaLaunchKernel corr 7
+      K1 = gemm_kernel corr 1
+      N1 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 2
+      K2 = gemm_kernel corr 3
+      N2 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 4
+      K3 = gemm_kernel corr 5
+      N3 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 6
+      K4 = gemm_kernel corr 7
+  )"));
+  EXPECT_EQ(picture.graph.stream_gap_ns, 0);
+  EXPECT_EQ(picture.worst_deviation_ns(), 0);
+  EXPECT_FALSE(picture.what_ifs().self_check.refused);
+}
+
 // Half of the step is a delay that nothing explains: a replay without it is far off.
 TEST(SelfCheck, AReplayThatIsFarOffIsRefused) {
   const ReplayPicture picture(trace_from_text(R"(

@@ -33,6 +33,8 @@ class StartEdges {
   }
 
  private:
+  // Of work that nothing else held: a collective queued behind another waits for its data, and with one for each
+  // kernel, as sharded training has them, such waits were the median.
   DurationNs median_gap_ns() {
     const DurationNs queued_ns = 3 * input_.launches.latency_ns(false);
     std::vector<DurationNs> gaps;
@@ -40,8 +42,8 @@ class StartEdges {
     last_ns.raw().assign(input_.trace.streams.size(), std::numeric_limits<TimeNs>::min());
     for (const GpuUnit& unit : graph_.units.raw()) {
       const TimeNs before = last_ns[graph_.ends[UnitEndId(unit.end_begin)].stream];
-      const bool queued =
-          unit.call.has_value() && before > std::numeric_limits<TimeNs>::min() && unit.launch_ns < before - queued_ns;
+      const bool queued = unit.call.has_value() && !is_collective(unit) &&
+                          before > std::numeric_limits<TimeNs>::min() && unit.launch_ns < before - queued_ns;
       if (queued && unit.start_ns >= before) gaps.push_back(unit.start_ns - before);
       for (const UnitEndId end : graph_.ends_of(unit).ids()) {
         TimeNs& last = last_ns[graph_.ends[end].stream];
