@@ -64,6 +64,11 @@ const Measured kMeasured[] = {
     {"planted/loop_unpinned", 17.4, 17.4},
     {"planted/loop_gc", 203, 203},
     {"planted/score", 3.7, 3.7},
+    {"planted/odd_vocabulary", 60.3, 60.3},
+    {"planted/odd_width", 36.8, 36.8},
+    {"planted/sync_layers", 17.1, 17.1},
+    {"planted/sync_mask", 16.4, 16.4},
+    {"planted/sync_early", 23.4, 23.4},
 };
 
 double ms(DurationNs length) { return static_cast<double>(length) / 1e6; }
