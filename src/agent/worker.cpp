@@ -28,6 +28,21 @@ DurationNs monotonic_ns() {
 
 timespec at(DurationNs ns) { return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)}; }
 
+// The window without the times in which events were lost. The last piece may be empty: it ends the gap before it.
+void write_pieces(CaptureFile& file, const WireWindow& window, const std::vector<Interval>& drops) {
+  WireWindow piece = window;
+  for (const Interval& drop : drops) {
+    if (drop.end_ns <= piece.start_ns || drop.start_ns >= window.end_ns) continue;
+    piece.end_ns = std::max(drop.start_ns, piece.start_ns);
+    piece.last_step = -1;
+    file.on(piece);
+    piece = window;
+    piece.start_ns = std::min(drop.end_ns, window.end_ns);
+    piece.first_step = -1;
+  }
+  file.on(piece);
+}
+
 class Lock {
  public:
   explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
@@ -41,7 +56,11 @@ class Lock {
 
 }  // namespace
 
-Worker::Worker(WorkerSetup setup) : setup_(std::move(setup)) {
+Worker::Worker(WorkerSetup setup)
+    : setup_(std::move(setup)),
+      dropped_before_count_(dropped_event_count() + dropped_graph_node_count()),
+      dropped_count_(dropped_event_count()),
+      looked_at_ns_(now_ns()) {
   pthread_mutex_init(&mutex_, nullptr);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -208,7 +227,23 @@ CaptureFile* Worker::file() {
   return file_.get();
 }
 
+// Asked before the rings are emptied: what is lost from here on belongs to the next look.
+void Worker::note_drops() {
+  const TimeNs asked_at_ns = now_ns();
+  const std::uint64_t count = dropped_event_count();
+  if (count > dropped_count_) {
+    if (!drops_.empty() && drops_.back().end_ns >= looked_at_ns_) {
+      drops_.back().end_ns = now_ns();
+    } else {
+      drops_.push_back({looked_at_ns_, now_ns()});
+    }
+  }
+  dropped_count_ = count;
+  looked_at_ns_ = asked_at_ns;
+}
+
 void Worker::look() {
+  note_drops();
   event_count_ = 0;
   drain_events([this](const RingThread& thread, std::span<const HookEvent> events) {
     event_count_ += events.size();
@@ -304,9 +339,11 @@ void Worker::write_windows() {
     const Lock lock(mutex_);
     windows = std::exchange(windows_, {});
   }
-  // A window in which nothing happened makes no file of its own.
-  if (file_ == nullptr) return;
-  for (const WireWindow& window : windows) file_->on(window);
+  for (const WireWindow& window : windows) {
+    // A window in which nothing happened makes no file of its own.
+    if (file_ != nullptr) write_pieces(*file_, window, drops_);
+    std::erase_if(drops_, [&](const Interval& drop) { return drop.start_ns < window.end_ns; });
+  }
 }
 
 void Worker::write_graph_nodes() {
@@ -334,7 +371,7 @@ void Worker::write_remarks() {
 
 void Worker::write_ledger() {
   if (file_ == nullptr) return;
-  ledger_.set_dropped_host(dropped_event_count() + dropped_graph_node_count());
+  ledger_.set_dropped_host(dropped_event_count() + dropped_graph_node_count() - dropped_before_count_);
   ledger_.write(*file_);
 }
 

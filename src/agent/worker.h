@@ -5,6 +5,9 @@
 // that a killed process would lose is at most a second old: CUPTI is asked for its buffers and the chunk is written out
 // once a second. Whatever fails stops the capture for good and is said; the program never waits.
 //
+// Where rings had no room, the window is written in pieces that leave out the time from look to look in which it
+// happened: readers know then which steps lack records, and the others stay good.
+//
 // One exception: a fork waits until the worker rests (see hold), a few milliseconds at most times. An allocator that
 // does not see to its locks at a fork (address sanitizer's of GCC 12; 1 child in 15 hung there) would leave the one
 // that the worker was in locked in the child for good. glibc's own sees to them.
@@ -21,6 +24,7 @@
 #include "agent/hook_writer.h"
 #include "agent/ledger.h"
 #include "agent/sampler.h"
+#include "base/interval.h"
 #include "capture/capture_file.h"
 #include "wire/records.h"
 
@@ -74,6 +78,7 @@ class Worker {
   void end_settling(bool is_complete);
   void keep_fresh();
   void write_windows();
+  void note_drops();
   void write_graph_nodes();
   void write_remarks();
   void sample_memory();
@@ -119,6 +124,12 @@ class Worker {
   };
   std::vector<HeldEvents> held_back_;           // nothing but overhead of ours, not yet in the file
   std::vector<WireMemoryLevel> memory_levels_;  // not yet in the file, since there is none
+  // Events that found no room in a ring: how many up to the last look, when that was, and the times from look to look
+  // in which there were more.
+  const std::uint64_t dropped_before_count_;  // by captures before this one
+  std::uint64_t dropped_count_;
+  TimeNs looked_at_ns_;
+  std::vector<Interval> drops_;
   std::size_t remark_count_ = 0;
   DurationNs fresh_at_ns_ = 0;
   DurationNs settle_until_ns_ = 0;

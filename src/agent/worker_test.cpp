@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "agent/capture_test_support.h"
+#include "agent/parts.h"
 #include "agent/remarks.h"
 #include "capture/event_ring.h"
 
@@ -128,6 +129,60 @@ TEST(WorkerMemory, IsSampledAtTheEdgesOfAWindow) {
   ASSERT_EQ(levels.size(), 2U);
   EXPECT_EQ(levels[0].process_bytes, MaybeInt(1));
   EXPECT_EQ(levels[1].process_bytes, MaybeInt(2));
+}
+
+// The ring is full while the file is made; the time in which that was so is in no piece of the window.
+TEST(WorkerDrops, LeaveOutTheTimeInWhichEventsFoundNoRoom) {
+  drain_events([](const RingThread&, std::span<const HookEvent>) {});
+  std::atomic<bool> is_busy{false}, may_go_on{false};
+  std::vector<WireWindow> windows;
+  WireLedger ledger;
+  class Kept : public MemoryCapture {
+   public:
+    Kept(std::vector<WireWindow>& windows, WireLedger& ledger) : windows_(windows), ledger_(ledger) {}
+    using MemoryCapture::on;
+    void on(const WireWindow& window) override { windows_.push_back(window); }
+    void on(const WireLedger& ledger) override { ledger_ = ledger; }
+
+   private:
+    std::vector<WireWindow>& windows_;
+    WireLedger& ledger_;
+  };
+  Worker worker{{.create_file = [&]() -> Result<std::unique_ptr<CaptureFile>> {
+                   is_busy = true;
+                   while (!may_go_on) usleep(100);
+                   return std::unique_ptr<CaptureFile>(std::make_unique<Kept>(windows, ledger));
+                 },
+                 .describe = {},
+                 .describe_devices = {},
+                 .disarm = [] {}}};
+  const TimeNs start_ns = now_ns();
+  ASSERT_TRUE(worker.start());
+  hook_events_on.store(true);
+  emit_event(HookEvent{});
+  worker.window_opened();
+  while (!is_busy) usleep(100);
+  const TimeNs full_ns = now_ns();
+  set_ring_cap(0);
+  std::thread([] { emit_event(HookEvent{}); }).join();  // one that has no ring yet
+  const TimeNs room_ns = now_ns();
+  set_ring_cap(1 << 20);
+  may_go_on = true;
+  while (!worker.hold(kMinute)) {
+  }
+  worker.release();
+  hook_events_on.store(false);
+  const TimeNs end_ns = now_ns();
+  worker.window_closed({start_ns, end_ns, 3, 9});
+  ASSERT_TRUE(worker.finish(kMinute));
+  EXPECT_GT(ledger.dropped_host_count, 0U);
+  ASSERT_EQ(windows.size(), 2U);
+  EXPECT_EQ(windows[0].start_ns, start_ns);
+  EXPECT_LE(windows[0].end_ns, full_ns);
+  EXPECT_GE(windows[1].start_ns, room_ns);
+  EXPECT_EQ(windows[1].end_ns, end_ns);
+  EXPECT_EQ((std::vector{windows[0].first_step, windows[0].last_step, windows[1].first_step, windows[1].last_step}),
+            (std::vector<std::int64_t>{3, -1, -1, 9}));
 }
 
 }  // namespace

@@ -47,21 +47,46 @@ IntervalSet between_windows(const Trace& trace, const GpuTimeline& timeline) {
   return gaps;
 }
 
+// The first step of an ordinary window begins a little before it, and goes too: the two kinds of gap look the same.
+std::vector<std::int64_t> drop_marks_in_gaps(const Trace& trace, std::vector<StepMark>& marks) {
+  std::vector<Interval> windows = trace.info.windows;
+  std::sort(windows.begin(), windows.end(),
+            [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  std::vector<std::int64_t> left_out;
+  std::size_t at = 0;
+  std::erase_if(marks, [&](const StepMark& mark) {
+    // Gap `at` lies behind window `at`.
+    while (at + 1 < windows.size() && windows[at + 1].start_ns <= mark.host.start_ns) ++at;
+    const bool touches = at + 1 < windows.size() && windows[at].end_ns < mark.host.end_ns;
+    if (touches) left_out.push_back(mark.number);
+    return touches;
+  });
+  return left_out;
+}
+
 }  // namespace
 
-void cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
+std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
   const std::vector<TimeNs> ends = inner_ends(trace);
-  if (ends.empty()) return;
+  std::vector<std::int64_t> left_out;
+  if (ends.empty()) return left_out;
+  if (trace.notes.count(NoteKind::kRecordsDropped) > 0) left_out = drop_marks_in_gaps(trace, marks);
   std::erase_if(marks, [&](const StepMark& mark) { return any_within(ends, mark.host.start_ns, mark.host.end_ns); });
   for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
     // The span of the last step may be closed in the very instant in which the window is.
     if (any_within(ends, marks[k].host.start_ns, marks[k + 1].host.start_ns + 1)) marks[k].ends_alone = true;
   }
+  return left_out;
 }
 
-IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file) {
-  const std::vector<TimeNs> ends = inner_ends(trace);
+IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file,
+                            const std::vector<TimeNs>& left_out_at) {
+  std::vector<TimeNs> ends = inner_ends(trace);
   const bool by_steps = !steps.steps.empty() && !whole_file;
+  if (by_steps) {
+    ends.insert(ends.end(), left_out_at.begin(), left_out_at.end());
+    std::sort(ends.begin(), ends.end());
+  }
   if (ends.empty() && (!by_steps || steps.disturbed.empty())) return {};
   IntervalSet gaps = by_steps ? between_steps(ends, steps.steps) : between_windows(trace, timeline);
   // Over the whole file everything counts, and the idle time under our overhead bears its name.

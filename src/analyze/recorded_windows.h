@@ -8,12 +8,15 @@
 
 namespace stepscope {
 
-// A step that a window's end cut is dropped; the last one before a window's end ends alone.
-void cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks);
+// A step that a window's end cut is dropped; the last one before a window's end ends alone. Where the recorder lost
+// records, its windows leave out the time in which it did: every step that touches it is no whole step. Gives their
+// numbers.
+std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks);
 
 // The parts of `steps.window` that no step and no window covers: between the last step before the end of a window and
 // the first one after; without steps, or with `whole_file`, between the end of one window's work and the next window.
+// `left_out_at`: host times in steps that were left out of `steps`, rising; they are covered by none either.
 [[nodiscard]] IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps,
-                                          bool whole_file);
+                                          bool whole_file, const std::vector<TimeNs>& left_out_at = {});
 
 }  // namespace stepscope

@@ -90,5 +90,73 @@ TEST(RecordedWindows, StepCutByAWindowIsDropped) {
   EXPECT_FALSE(marks[1].ends_alone);
 }
 
+// Five steps that follow each other; a launch and its kernel in each.
+Trace five_steps() {
+  return trace_from_text(R"(
+    step      [1   ][2   ][3   ][4   ][5   ]
+    call       [L1]  [L2]  [L3]  [L4]  [L5]
+    gpu/7        [K1] [K2=] [K3=] [K4=] [K5=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      L4 = cudaLaunchKernel corr 4
+      L5 = cudaLaunchKernel corr 5
+      K1 = a corr 1
+      K2 = a corr 2
+      K3 = a corr 3
+      K4 = a corr 4
+      K5 = a corr 5
+  )");
+}
+
+std::vector<std::int64_t> numbers_of(const Steps& steps) {
+  std::vector<std::int64_t> numbers;
+  for (const Step& step : steps.steps) numbers.push_back(step.number);
+  return numbers;
+}
+
+TEST(RecordedWindows, StepsInWhichRecordsWereLostAreLeftOut) {
+  Trace trace = five_steps();
+  // From within step 2 into step 3.
+  trace.info.windows = {{0, 70'000}, {130'000, 400'000}};
+  trace.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "the memory was full", 12);
+  const Facts facts = compute_facts(trace, {});
+  EXPECT_EQ(numbers_of(facts.steps), (std::vector<std::int64_t>{1, 4, 5}));
+  EXPECT_EQ(facts.steps.left_out, (std::vector<std::int64_t>{2, 3}));
+  ASSERT_EQ(facts.steps.unrecorded.size(), 1U);
+  EXPECT_EQ(facts.steps.unrecorded[0].start_ns, facts.steps.steps[0].gpu.end_ns);
+  EXPECT_EQ(facts.steps.unrecorded[0].end_ns, facts.steps.steps[1].gpu.start_ns);
+  // Up to the end.
+  trace = five_steps();
+  trace.info.windows = {{0, 220'000}, {400'000, 400'000}};
+  trace.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "the memory was full", 12);
+  EXPECT_EQ(numbers_of(compute_facts(trace, {}).steps), (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+TEST(RecordedWindows, StepsWhoseGpuRecordsWereLostAreLeftOut) {
+  Trace trace = trace_from_text(R"(
+    step      [1   ][2   ][3   ][4   ]
+    call       [L1]  [L2]  [L3]  [L4]
+    gpu/7        [K1]       [K3=] [K4=]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      L4 = cudaLaunchKernel corr 4
+      K1 = a corr 1
+      K3 = a corr 3
+      K4 = a corr 4
+  )");
+  EXPECT_EQ(numbers_of(compute_facts(trace, {}).steps).size(), 4U) << "a launch without a record may have failed";
+  trace.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "lost by CUPTI, device 0", 1);
+  const Facts facts = compute_facts(trace, {});
+  EXPECT_EQ(numbers_of(facts.steps), (std::vector<std::int64_t>{1, 3, 4}));
+  EXPECT_EQ(facts.steps.left_out, std::vector<std::int64_t>{2});
+  ASSERT_EQ(facts.steps.unrecorded.size(), 1U);
+  EXPECT_EQ(facts.steps.recorded_ns(), facts.steps.steps[0].duration_ns() + facts.steps.steps[1].duration_ns() +
+                                           facts.steps.steps[2].duration_ns());
+}
+
 }  // namespace
 }  // namespace stepscope

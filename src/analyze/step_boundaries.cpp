@@ -120,6 +120,22 @@ std::vector<std::int64_t> drop_cut_steps(const std::vector<Stretch>& stretches, 
   return left_out;
 }
 
+// The recorder had no room for some GPU records, of any step.
+void drop_steps_that_lack_events(const std::vector<Stretch>& stretches, const Cuts& cuts, std::vector<StepMark>& marks,
+                                 BoundedSteps& bounded) {
+  std::vector<StepMark> whole;
+  for (std::size_t k = 0; k < marks.size(); ++k) {
+    if (stretches[cuts.of_step[k] + 1].lost_launch_count == 0) {
+      whole.push_back(marks[k]);
+      continue;
+    }
+    bounded.left_out.push_back(marks[k].number);
+    bounded.left_out_at.push_back(marks[k].host.start_ns);
+    if (!whole.empty()) whole.back().ends_alone = true;
+  }
+  marks = std::move(whole);
+}
+
 // Unlinked events belong to the step they start in.
 void count_unlinked(const Trace& trace, std::vector<Step>& steps) {
   for (const IdRange<GpuEventId>& of_device : trace.gpu_events_of_device.raw()) {
@@ -149,6 +165,12 @@ BoundedSteps compute_step_boundaries(const Trace& trace, const GpuTimeline& time
       cuts = cut_host_time(marks);
       stretches = assign_launches(trace, timeline, cuts);
     }
+  }
+  if (trace.notes.count(NoteKind::kRecordsDropped) > 0) {
+    drop_steps_that_lack_events(stretches, cuts, marks, bounded);
+    if (marks.empty()) return bounded;
+    cuts = cut_host_time(marks);
+    stretches = assign_launches(trace, timeline, cuts);
   }
   TimeNs gpu_free = kNever;
   for (const IdRange<GpuEventId>& of_device : trace.gpu_events_of_device.raw()) {

@@ -30,6 +30,8 @@ struct StepMarks {
 
 // ProfilerStep#N; the number is N.
 [[nodiscard]] std::optional<StepMarks> find_profiler_steps(const Trace& trace);
+// Says of ProfilerStep#N spans that the agent wrote what ended them.
+void name_heard_steps(const Trace& trace, StepMarks& found);
 // Spans of this very name, or of the name followed by `#` or a space and a number.
 [[nodiscard]] std::optional<StepMarks> find_named_steps(const Trace& trace, const std::string& name);
 // Spans with JAX's step_num, of the commonest such name.

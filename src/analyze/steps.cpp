@@ -55,8 +55,8 @@ std::optional<std::size_t> last_starting_at_or_before(const std::vector<Step>& s
 }  // namespace
 
 std::string_view step_source_name(StepSource source) {
-  constexpr std::array<std::string_view, 6> kNames = {"profiler_step",  "named_span",       "step_number",
-                                                      "detected_spans", "detected_kernels", "none"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "profiler_step", "named_span", "step_number", "detected_spans", "detected_kernels", "optimizer_step", "none"};
   return kNames[static_cast<std::size_t>(source)];
 }
 
@@ -103,14 +103,16 @@ Interval first_to_last_event(const Trace& trace) {
 Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,
                     const StepOptions& options) {
   Steps steps;
+  std::vector<TimeNs> left_out_at;
   if (auto found = find_marks(trace, options)) {
-    cut_marks_at_windows(trace, found->marks);
+    for (const std::int64_t number : cut_marks_at_windows(trace, found->marks)) found->left_out.push_back(number);
     BoundedSteps bounded = compute_step_boundaries(trace, timeline, launches, std::move(found->marks));
     steps.main_thread = found->thread;
     steps.left_out = std::move(found->left_out);
     steps.left_out.insert(steps.left_out.end(), bounded.left_out.begin(), bounded.left_out.end());
     std::sort(steps.left_out.begin(), steps.left_out.end());
     steps.steps = std::move(bounded.steps);
+    left_out_at = std::move(bounded.left_out_at);
     leave_out_disturbed_steps(trace, timeline, steps);
     steps.source_detail = std::move(found->detail);
     if (!steps.steps.empty()) steps.source = found->source;
@@ -124,7 +126,7 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     return steps;
   }
   steps.window = {steps.steps.front().gpu.start_ns, steps.steps.back().gpu.end_ns};
-  steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
+  steps.unrecorded = find_unrecorded(trace, timeline, steps, false, left_out_at);
   summarize(steps);
   return steps;
 }

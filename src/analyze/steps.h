@@ -20,6 +20,7 @@ enum class StepSource : std::uint8_t {
   kStepNumber,       // spans with JAX's step_num
   kDetectedSpans,    // spans that repeat, none of the above
   kDetectedKernels,  // the period of the kernel sequence
+  kOptimizerStep,    // steps of an optimizer that the agent heard
   kNone,             // unknown: the window is first to last event
 };
 [[nodiscard]] std::string_view step_source_name(StepSource source);  // "profiler_step", ...

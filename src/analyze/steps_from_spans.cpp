@@ -146,8 +146,13 @@ std::optional<StepMarks> find_profiler_steps(const Trace& trace) {
     const auto number = profiler_step_number(name);
     return NameMatch{number.has_value(), number};
   });
+  const bool are_heard = std::all_of(candidates.begin(), candidates.end(), [&](const Candidate& each) {
+    return trace.spans.step_number[each.span].has_value();
+  });
   auto found = to_marks(trace, std::move(candidates), StepSource::kProfilerStep);
-  if (found) found->detail = "ProfilerStep#N";
+  if (!found) return found;
+  found->detail = "ProfilerStep#N";
+  if (are_heard) name_heard_steps(trace, *found);
   return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyze/step_marks.h"
 #include "support/trace_from_text.h"
 
 namespace stepscope {
@@ -291,6 +292,50 @@ TEST(Steps, OptimizersOfOneClassStepTogether) {
     call         [L]         [L]         [L])") +
                                      std::string(where));
   EXPECT_EQ(steps_of(bare).steps.size(), 3U);
+}
+
+// As the importer gives the steps that the agent wrote.
+Trace heard_by_the_agent(std::string_view picture) {
+  Trace trace = trace_from_text(picture);
+  for (const SpanId span : trace.spans.ids().ids()) {
+    const auto number = profiler_step_number(trace.text(trace.spans.name[span]));
+    if (number) trace.spans.step_number[span] = *number;
+  }
+  return trace;
+}
+
+TEST(Steps, OfTheAgentAreNamedByWhatItHeard) {
+  const std::string_view where = R"(
+    where
+      L = cudaLaunchKernel
+      s = Optimizer.step#Adam.step
+      z = Optimizer.zero_grad#Adam.zero_grad
+      n = train step#7
+  )";
+  const auto steps_with =
+      [&](std::string_view spans) {
+        return steps_of(heard_by_the_agent(std::string(R"(
+    step      [4         ][5         ][6         ]
+    span      )") + std::string(spans) + R"(
+    call        [L]         [L]         [L])" +
+                                           std::string(where)));
+      };
+  Steps steps = steps_with("[z]      [s][z]      [s][z]      [s]");
+  EXPECT_EQ(step_source_name(steps.source), "optimizer_step");
+  EXPECT_EQ(steps.source_detail, "Optimizer.step#Adam.step, heard by the agent");
+  EXPECT_EQ(gpu_intervals(steps).size(), 3U);
+  EXPECT_EQ(steps.steps.front().number, 4);
+  steps = steps_with("[z] [s]  [s][z] [s]  [s][z] [s]  [s]");
+  EXPECT_EQ(steps.source_detail, "every 2nd Optimizer.step#Adam.step, heard by the agent");
+  // The spans of the last one were dropped.
+  steps = steps_with("[z]      [s][z]      [s]");
+  EXPECT_EQ(steps.source_detail, "Optimizer.step#Adam.step, heard by the agent");
+  steps = steps_with("         [n]         [n]         [n]");
+  EXPECT_EQ(step_source_name(steps.source), "named_span");
+  EXPECT_EQ(steps.source_detail, "span `train step`, heard by the agent");
+  steps = steps_with("[z]");
+  EXPECT_EQ(step_source_name(steps.source), "profiler_step");
+  EXPECT_EQ(steps.source_detail, "spans heard by the agent");
 }
 
 TEST(Steps, PassesOfACompilerAreNoSteps) {

@@ -252,6 +252,7 @@ class WithTorch(Folder):
         self.assertEqual([line.split(":")[0] for line in done.out.splitlines()], ["step 10", "step 20"])
         self.assertEqual(len(self.captures()), 1)
         self.assertIn("19 steps", done.err)
+        self.assertIn("Steps, from Optimizer.step#SGD.step, heard by the agent", done.err)
         self.assertIn("to see it again: stepscope report stepscope-captures/", done.err)
         report = run("ops", self.captures()[0], cwd=self.folder)
         self.assertEqual(report.status, COMPLETE, report.err)
@@ -281,6 +282,8 @@ class WithTorch(Folder):
         self.assertEqual(done.status, 0, done.err)
         document = run("report", self.captures()[0], "--json", cwd=self.folder).json()
         self.assertEqual([document["steps"][key] for key in ("count", "first", "last")], [4, 4, 7])
+        self.assertEqual(document["steps"]["source"], "optimizer_step")
+        self.assertEqual(document["steps"]["source_detail"], "every 2nd Optimizer.step#SGD.step, heard by the agent")
         rows = {row["key"]: row["count"] for row in run("ops", self.captures()[0], "--json", cwd=self.folder).json()["rows"]}
         self.assertEqual(rows["Optimizer.step#SGD.step"], 8)
         self.assertEqual(rows["aten::addmm"], 12)

@@ -100,19 +100,24 @@ TEST(Capture, UserScopesAreSpansAndNamedStepsHaveNumbers) {
   step.end_ns = 20;
   step.name = file.text("train#12");
   step.source = WireSpanSource::kStep;
+  WireSpan heard = step;
+  heard.end_ns = 15;
+  heard.name = file.text("ProfilerStep#3");
   WireSpan range;
   range.end_ns = 20;
   range.name = file.text("range#3");
   range.is_async = true;
-  const Trace trace = one(read_bytes(file.add(op).add(step).add(range).whole()));
+  const Trace trace = one(read_bytes(file.add(op).add(step).add(heard).add(range).whole()));
   EXPECT_TRUE(trace.ops.empty());
-  ASSERT_EQ(trace.spans.size(), 3U);
+  ASSERT_EQ(trace.spans.size(), 4U);
+  EXPECT_EQ(trace.text(trace.spans.name[SpanId(2)]), "ProfilerStep#3") << "a name that every reader knows";
+  EXPECT_EQ(trace.spans.step_number[SpanId(2)], MaybeInt(3)) << "which PyTorch's own have not";
   EXPECT_EQ(trace.text(trace.spans.name[SpanId(0)]), "train");
   EXPECT_EQ(trace.spans.step_number[SpanId(0)], MaybeInt(12));
   EXPECT_EQ(trace.text(trace.spans.name[SpanId(1)]), "range#3");
   EXPECT_FALSE(trace.spans.step_number[SpanId(1)].has_value());
   EXPECT_EQ(trace.spans.is_async[SpanId(1)], 1);
-  EXPECT_EQ(trace.text(trace.spans.name[SpanId(2)]), "forward");
+  EXPECT_EQ(trace.text(trace.spans.name[SpanId(3)]), "forward");
 }
 
 TEST(Capture, GraphKernelsKeepTheirOperatorAndLine) {

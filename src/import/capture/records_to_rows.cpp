@@ -155,9 +155,10 @@ void RecordsToRows::on(const WireSpan& r) {
   row.thread = thread(r.thread_id);
   row.is_async = r.is_async ? 1 : 0;
   const std::string_view name = fragment_.strings[row.name];
-  if (r.source == WireSpanSource::kStep && !name.starts_with("ProfilerStep#")) {
+  if (r.source == WireSpanSource::kStep) {
     if (const auto step = split_step_name(name)) {
-      row.name = fragment_.strings.intern(std::string(step->first));
+      // PyTorch's name is whole with its number; that it has one besides tells the agent's steps from the program's.
+      if (step->first != "ProfilerStep") row.name = fragment_.strings.intern(std::string(step->first));
       row.step_number = step->second;
     }
   }

@@ -108,6 +108,10 @@ void add_step_time(const Report& report, Page& page) {
   const Steps& steps = report.steps;
   Line line = page.line();
   line.pad_to(kLabelColumn).add("step").pad_to(kTextColumn);
+  if (!steps.median_ns && !steps.left_out.empty()) {
+    page.add(line.add("unknown", Ink::kMagenta).add(": no step was recorded whole"));
+    return;
+  }
   if (!steps.median_ns) {
     line.add("unknown", Ink::kMagenta).add(": nothing marks or repeats a step");
     page.add(line);
@@ -248,8 +252,12 @@ std::string missing_in_capture(const Report& report) {
                        damaged->first_offset);
   }
   if (const Note* dropped = find_lost(report, NoteKind::kRecordsDropped)) {
-    return fmt::format("The recorder had no room for {}: times and counts below lack them.",
-                       show_counted(static_cast<std::int64_t>(dropped->count), "record", "records"));
+    const std::string records = show_counted(static_cast<std::int64_t>(dropped->count), "record", "records");
+    if (report.steps.left_out.empty())
+      return fmt::format("The recorder had no room for {}: times and counts below lack them.", records);
+    // Step times are of whole steps; totals over the file are not.
+    return fmt::format("The recorder had no room for {}: {} left out for it, and counts below lack them.", records,
+                       show_counted(static_cast<std::int64_t>(report.steps.left_out.size()), "step is", "steps are"));
   }
   return "";
 }
