@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "analyze/average_rows.h"
+#include "analyze/disturbed_steps.h"
 #include "analyze/host_nodes.h"
 #include "analyze/memory_in_interval.h"
 #include "analyze/modules.h"
@@ -186,6 +187,7 @@ void AveragesBuilder::add_overhead() {
   for (const OtherEventId id : trace_.other_events.ids().ids()) {
     const TimeNs start = trace_.other_events.start_ns[id];
     if (trace_.other_events.category[id] != category || !is_in_window(start)) continue;
+    if (is_own_overhead(trace_, id)) continue;  // no row of PyTorch's table, and nothing of the program's
     Node node;
     node.start_ns = start;
     node.end_ns = trace_.other_events.end_ns[id];

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "analyze/averages.h"
 #include "analyze/facts.h"
 #include "analyze/kernel_totals.h"
@@ -73,6 +77,46 @@ TEST(DisturbedSteps, AStepInWhichWeWroteASnapshotCountsNowhere) {
   for (const DurationNs each : facts.idle[0].blame_ns) blamed_ns += each;
   EXPECT_EQ(blamed_ns, 240'000);
   EXPECT_EQ(facts.idle[0].blame_ns[static_cast<std::size_t>(HostLabel::kProfiler)], 0);
+}
+
+// Three steps of 100 us each on the host alone.
+Trace host_loop() {
+  return trace_from_text(R"(
+    step      [1       ][2       ][3       ]
+    op            [mm]      [mm]      [mm]
+    where
+      mm = aten::mm
+  )");
+}
+
+TEST(DisturbedSteps, AStepThatAWindowOpensWithBeginsWhenRecordingHasBegun) {
+  Trace trace = host_loop();
+  add_overhead(trace, "Stepscope began to record", {1'000, 35'000});
+  const Steps steps = compute_facts(trace, {}).steps;
+  EXPECT_EQ(numbers_of(steps), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_TRUE(steps.disturbed.empty());
+  EXPECT_EQ(steps.steps[0].host, (Interval{35'000, 100'000}));
+  EXPECT_EQ(steps.steps[0].gpu, (Interval{35'000, 100'000}));
+  EXPECT_EQ(steps.window, (Interval{35'000, 300'000}));
+}
+
+TEST(DisturbedSteps, AStepAfterOneThatWasRecordedKeepsItsBeginning) {
+  Trace trace = host_loop();
+  add_overhead(trace, "Stepscope began to record", {201'000, 235'000});
+  const Steps steps = compute_facts(trace, {}).steps;
+  EXPECT_EQ(numbers_of(steps), (std::vector<std::int64_t>{1, 2}));
+  ASSERT_EQ(steps.disturbed.size(), 1U);
+  EXPECT_EQ(steps.disturbed[0].overhead_ns, 34'000);
+}
+
+TEST(DisturbedSteps, WhatWeDidIsNoRowOfTheOperatorTable) {
+  Trace trace = host_loop();
+  add_overhead(trace, kSnapshot, {210'000, 211'000});
+  add_overhead(trace, "Buffer Flush", {212'000, 213'000});
+  std::vector<std::string> keys;
+  for (const AverageRow& row : compute_averages(trace, {}).rows) keys.emplace_back(row.key);
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), kSnapshot), 0);
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "Buffer Flush"), 1) << "CUPTI's own are rows, as they are PyTorch's";
 }
 
 TEST(DisturbedSteps, ItsOperatorsAndKernelsAreNotAmongThoseOfAStep) {
