@@ -70,6 +70,11 @@ int main(int count, char** words) {
     }
     return 0;
   }
+  {
+    // The agent is found at the first span. Of four threads that say their first at once, three could be inside theirs
+    // before the fourth has found it; such a span began unrecorded, and the numbers below would not hold.
+    STEPSCOPE_SPAN("first");
+  }
   speak(4);
   if (what == "fork") {
     const pid_t child = fork();
