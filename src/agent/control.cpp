@@ -45,6 +45,7 @@ ControllerParts real_parts() {
   parts.close_window = [](std::int64_t last_step) { return close_window(last_step); };
   parts.prepare_window = [] { prepare_window(); };
   parts.write_step = write_step;
+  parts.now = now_ns;
   parts.remark = [](std::string_view sentence) { remark(sentence); };
   parts.publish = [socket = options().control_socket.empty() ? std::string{}
                                                              : agent_socket_path(options().control_socket, getpid()),

@@ -126,8 +126,11 @@ void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs e
   last_end_ns_ = end_ns;
   next_number_ = number + 1;
   const bool is_first = ++status_.step_count == 1;
+  const auto window_count = status_.window_count;
   if (schedule_ && !is_paused_) go_to(schedule_->action(++next_position_));
   run_request();
+  // What opening took is between two steps: a window's first begins once its recording has begun.
+  if (status_.window_count != window_count) last_end_ns_ = std::max(last_end_ns_, parts_.now());
   if (is_first) publish();
 }
 

@@ -27,6 +27,7 @@ struct ControllerParts {
   std::function<bool(std::int64_t last_step)> close_window;
   std::function<void()> prepare_window;  // whatever is slow the first time
   std::function<void(std::int64_t step, TimeNs start_ns, TimeNs end_ns)> write_step;
+  std::function<TimeNs()> now;
   std::function<void(std::string_view sentence)> remark;
   std::function<void(const AgentStatus&)> publish;  // the status has changed
 };

@@ -23,6 +23,7 @@ struct Fake {
   Events events;
   Events remarks;
   bool refuses = false;
+  TimeNs now_ns = 0;
   AgentStatus published;
 
   ControllerParts parts() {
@@ -39,6 +40,7 @@ struct Fake {
     made.write_step = [this](std::int64_t step, TimeNs start_ns, TimeNs end_ns) {
       events.push_back("step " + std::to_string(step) + " " + std::to_string(start_ns) + "-" + std::to_string(end_ns));
     };
+    made.now = [this] { return now_ns; };
     made.remark = [this](std::string_view sentence) { remarks.emplace_back(sentence); };
     made.publish = [this](const AgentStatus& status) { published = status; };
     return made;
@@ -87,6 +89,16 @@ TEST(Controller, FollowsTheScheduleAtTheEndsOfSteps) {
   EXPECT_EQ(fake.events, (Events{"prepare", "open 3", "step 3 30-40", "step 4 40-50", "close 4",  //
                                  "prepare", "open 7", "step 7 70-80", "step 8 80-90", "close 8"}));
   EXPECT_EQ(fake.published.window_count, 2U);
+}
+
+// Opening takes a slow machine milliseconds, in which the program stands still.
+TEST(Controller, AWindowsFirstStepBeginsWhenRecordingHasBegun) {
+  Fake fake;
+  Controller controller(scheduled("skip=1,active=2,repeat=1"), fake.parts());
+  controller.start();
+  fake.now_ns = 17;
+  run_steps(controller, 3);
+  EXPECT_EQ(fake.events, (Events{"prepare", "open 1", "step 1 17-20", "step 2 20-30", "close 2"}));
 }
 
 TEST(Controller, AScheduleWithoutStepsRecordsNothing) {

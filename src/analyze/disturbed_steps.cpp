@@ -16,11 +16,6 @@ namespace {
 // in no median, no mean and no outlier; a window's opening (0.1 ms) is less in steps of 2 ms and more.
 constexpr DurationNs kNoticedPercent = 5;
 
-// A step that a window opens with is marked just before recording begins, which a slow machine takes milliseconds for:
-// such a step begins when recording has begun, instead of being left out of the few that a window has.
-constexpr DurationNs kOpeningNs = 100'000;
-constexpr std::string_view kOpening = "Stepscope began to record";
-
 struct Pause {
   Interval at;
   StringId name;
@@ -79,32 +74,6 @@ StringId find_cause(const std::vector<Pause>& pauses, Interval step) {
   return cause;
 }
 
-// `at` without an opening that it begins with.
-Interval after_opening(const IntervalSet& openings, Interval at) {
-  each_overlap(openings, at, [&](Interval part) {
-    if (part.start_ns - at.start_ns <= kOpeningNs && part.end_ns < at.end_ns) at.start_ns = part.end_ns;
-  });
-  return at;
-}
-
-void begin_after_openings(const std::vector<Pause>& pauses, const IntervalSet& idle, const Trace& trace,
-                          std::vector<Step>& steps) {
-  std::vector<Interval> openings;
-  for (const Pause& pause : pauses) {
-    if (trace.text(pause.name).starts_with(kOpening)) openings.push_back(pause.at);
-  }
-  if (openings.empty()) return;
-  const IntervalSet hosts = union_of(std::move(openings));
-  const IntervalSet devices = intersect(hosts, idle);
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    Step& step = steps[k];
-    // The step before was recorded, so that recording began with none of this one's marks.
-    if (k > 0 && steps[k - 1].host.end_ns == step.host.start_ns) continue;
-    step.host = after_opening(hosts, step.host);
-    step.gpu = after_opening(devices, step.gpu);
-  }
-}
-
 }  // namespace
 
 bool is_own_overhead(const Trace& trace, OtherEventId event) {
@@ -118,7 +87,6 @@ void leave_out_disturbed_steps(const Trace& trace, const GpuTimeline& timeline, 
   const std::vector<Pause> pauses = find_pauses(trace);
   if (pauses.empty()) return;
   const IntervalSet idle = idle_under(pauses, trace, timeline);
-  begin_after_openings(pauses, idle, trace, steps.steps);
   std::vector<DurationNs> lengths;
   for (const Step& step : steps.steps) lengths.push_back(step.duration_ns());
   const DurationNs least_ns = std::max<DurationNs>(1, median_ns(lengths).value_or(0) / 100 * kNoticedPercent);

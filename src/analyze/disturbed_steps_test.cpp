@@ -89,17 +89,6 @@ Trace host_loop() {
   )");
 }
 
-TEST(DisturbedSteps, AStepThatAWindowOpensWithBeginsWhenRecordingHasBegun) {
-  Trace trace = host_loop();
-  add_overhead(trace, "Stepscope began to record", {1'000, 35'000});
-  const Steps steps = compute_facts(trace, {}).steps;
-  EXPECT_EQ(numbers_of(steps), (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_TRUE(steps.disturbed.empty());
-  EXPECT_EQ(steps.steps[0].host, (Interval{35'000, 100'000}));
-  EXPECT_EQ(steps.steps[0].gpu, (Interval{35'000, 100'000}));
-  EXPECT_EQ(steps.window, (Interval{35'000, 300'000}));
-}
-
 TEST(DisturbedSteps, AStepAfterOneThatWasRecordedKeepsItsBeginning) {
   Trace trace = host_loop();
   add_overhead(trace, "Stepscope began to record", {201'000, 235'000});

@@ -47,7 +47,7 @@ IntervalSet between_windows(const Trace& trace, const GpuTimeline& timeline) {
   return gaps;
 }
 
-// The first step of an ordinary window begins a little before it, and goes too: the two kinds of gap look the same.
+// A step in which a window was opened on request goes too: the two kinds of gap look the same.
 std::vector<std::int64_t> drop_marks_in_gaps(const Trace& trace, std::vector<StepMark>& marks) {
   std::vector<Interval> windows = trace.info.windows;
   std::sort(windows.begin(), windows.end(),
