@@ -3,6 +3,7 @@ import type { Theme } from "../colours";
 import type { Model } from "../data/model";
 import { duration } from "../format";
 import { fitText, LaneDrawer } from "./draw";
+import { onceAFrame } from "./frame";
 import { rowAt } from "./lanes";
 import { ticks, View } from "./scale";
 import { kRow, type Lane, type LaneKind, type Layout, type TrackOptions, TrackSource } from "./tracks";
@@ -49,7 +50,7 @@ export class TimelineController {
   private drawer: LaneDrawer;
   private scroll = 0;
   private height = 0;
-  private dirty = false;
+  readonly redraw = onceAFrame(() => this.draw());
   private collapsed = new Set<string>();
   private hidden = new Set<string>();
   private mark: Mark | null = null;
@@ -227,15 +228,6 @@ export class TimelineController {
     const bottom = this.height - kRuler - 40;
     if (y < this.scroll + 10) this.setScroll(y - 60);
     else if (y > this.scroll + bottom) this.setScroll(y - bottom / 2);
-  }
-
-  redraw(): void {
-    if (this.dirty) return;
-    this.dirty = true;
-    requestAnimationFrame(() => {
-      this.dirty = false;
-      this.draw();
-    });
   }
 
   private setScroll(y: number): void {

@@ -17,6 +17,7 @@ import {
 } from "../fleet/rank_steps";
 import { count, duration } from "../format";
 import { fitText } from "../timeline/draw";
+import { onceAFrame } from "../timeline/frame";
 import { ticks, View } from "../timeline/scale";
 
 const kLabels = 150;
@@ -170,7 +171,7 @@ class LanesPicture {
   private theme: Theme = "light";
   private scroll = 0;
   private height = 0;
-  private dirty = false;
+  private readonly redraw = onceAFrame(() => this.draw());
   chosen: number | null = null;
   private readonly stragglers: Set<number>;
   private readonly cleanups: (() => void)[] = [];
@@ -220,14 +221,6 @@ class LanesPicture {
     const most = Math.max(0, this.order.length * this.rowHeight - (this.height - kAxis));
     this.scroll = Math.min(Math.max(0, to), most);
     this.redraw();
-  }
-  private redraw(): void {
-    if (this.dirty) return;
-    this.dirty = true;
-    requestAnimationFrame(() => {
-      this.dirty = false;
-      this.draw();
-    });
   }
 
   // Below the axis, from the top of the first row in sight.
