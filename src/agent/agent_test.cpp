@@ -192,6 +192,26 @@ TEST_F(AgentTest, LaunchesUnderWayAtTheStopAreWaitedForWithoutADeviceSynchronize
   EXPECT_EQ(records.infos.at(0).cupti_version.value_or(0), 130001);
 }
 
+TEST_F(AgentTest, AWindowWhoseOnlyRecordComesAfterItsEndStandsInTheFile) {
+  FakeCupti cupti;
+  gpu = std::make_unique<Gpu>(FakeCupti::table(), paused());
+  replace_gpu(gpu.get());
+  ASSERT_TRUE(gpu->attach());
+  ASSERT_TRUE(arm_with(paused()));
+  ASSERT_TRUE(open_window(3));
+  // A kernel that was launched before the window.
+  cupti.on_flush = [&] {
+    if (cupti.flush_count == 2) cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(7, 10, 20);
+  };
+  close_window(5);
+  finish();
+  ASSERT_EQ(folder.files().size(), 1U);
+  const Records records = read_capture(folder.files()[0]);
+  EXPECT_EQ(records.gpu_events.size(), 1U);
+  ASSERT_EQ(records.windows.size(), 1U);
+  EXPECT_EQ(records.windows[0].first_step, 3);
+}
+
 TEST_F(AgentTest, TwoHundredThreadsLaunchAndComputeWhileWindowsComeAndGo) {
   FakeCupti cupti;
   gpu = std::make_unique<Gpu>(FakeCupti::table(), paused());

@@ -192,6 +192,9 @@ void Worker::run() {
       phase = phase_;
       is_finishing = is_finishing_;
       wants_memory_sample = std::exchange(wants_memory_sample_, false);
+      // Before the look, which finds all that happened in them.
+      ended_windows_.insert(ended_windows_.end(), windows_.begin(), windows_.end());
+      windows_.clear();
     }
     // Before the look: settling after it may take long, and this is of the window's edge.
     if (wants_memory_sample) sample_memory();
@@ -314,6 +317,8 @@ void Worker::end_settling(bool is_complete) {
     // Straight on to the end, or to sleep.
     bell_rang_ = true;
   }
+  write_windows();
+  ended_windows_.clear();
   ledger_.settle();
   write_ledger();
   if (file_ != nullptr) (void)file_->flush();
@@ -333,15 +338,12 @@ void Worker::keep_fresh() {
   record_count_at_flush_ = file_->record_count();
 }
 
+// A window in which nothing happened makes no file of its own. Until it has settled its records may still come, so it
+// waits for the file that they make.
 void Worker::write_windows() {
-  std::vector<WireWindow> windows;
-  {
-    const Lock lock(mutex_);
-    windows = std::exchange(windows_, {});
-  }
-  for (const WireWindow& window : windows) {
-    // A window in which nothing happened makes no file of its own.
-    if (file_ != nullptr) write_pieces(*file_, window, drops_);
+  if (file_ == nullptr) return;
+  for (const WireWindow& window : std::exchange(ended_windows_, {})) {
+    write_pieces(*file_, window, drops_);
     std::erase_if(drops_, [&](const Interval& drop) { return drop.start_ns < window.end_ns; });
   }
 }

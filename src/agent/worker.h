@@ -104,7 +104,7 @@ class Worker {
   bool is_asleep_ = false;
   bool is_resting_ = false;  // waits for the bell or has ended: in no allocator, no file and no library
   bool is_done_ = false;
-  std::vector<WireWindow> windows_;
+  std::vector<WireWindow> windows_;  // ended since the last look
   bool wants_memory_sample_ = false;
   std::atomic<bool> wants_description_{false};
   std::atomic<bool> wants_flush_{false};
@@ -117,7 +117,8 @@ class Worker {
   bool devices_described_ = false;
   Ledger ledger_;
   std::optional<HookWriter> hook_writer_;
-  std::size_t event_count_ = 0;  // of the last look
+  std::vector<WireWindow> ended_windows_;  // not yet in the file
+  std::size_t event_count_ = 0;            // of the last look
   struct HeldEvents {
     RingThread thread;
     std::vector<HookEvent> events;
