@@ -7,6 +7,7 @@
 #include "fleet/difference_doubts.h"
 #include "fleet/difference_rank.h"
 #include "fleet/difference_runs.h"
+#include "fleet/recordings.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
@@ -63,22 +64,12 @@ DurationNs median_of(const PartSeries& series) {
 
 std::optional<std::int64_t> peak_of(const RankRuns& runs) {
   std::optional<std::int64_t> peak;
-  for (const RankSummary* run : runs) {
-    for (const SummaryStep& step : run->steps) {
+  for (const RankSummary* window : windows_of(runs)) {
+    for (const SummaryStep& step : window->steps) {
       if (step.allocated_peak_bytes) peak = std::max(peak.value_or(0), *step.allocated_peak_bytes);
     }
   }
   return peak;
-}
-
-template <class Value>
-PartSeries step_series(const RankRuns& runs, Value&& value) {
-  PartSeries series;
-  for (const RankSummary* run : runs) {
-    std::vector<double>& steps = series.emplace_back();
-    for (const SummaryStep& step : run->steps) steps.push_back(static_cast<double>(value(step)));
-  }
-  return series;
 }
 
 RankChange change_of(const RankPair& pair) {
@@ -86,10 +77,10 @@ RankChange change_of(const RankPair& pair) {
   const auto own = [](const SummaryStep& step) { return step.duration_ns - step.exposed_communication_ns; };
   RankChange change;
   change.rank = pair.rank;
-  change.before_step_ns = median_of(step_series(pair.before, duration));
-  change.after_step_ns = median_of(step_series(pair.after, duration));
-  change.before_own_ns = median_of(step_series(pair.before, own));
-  change.after_own_ns = median_of(step_series(pair.after, own));
+  change.before_step_ns = median_of(series_of(pair.before, duration));
+  change.after_step_ns = median_of(series_of(pair.after, duration));
+  change.before_own_ns = median_of(series_of(pair.before, own));
+  change.after_own_ns = median_of(series_of(pair.after, own));
   change.before_allocated_peak_bytes = peak_of(pair.before);
   change.after_allocated_peak_bytes = peak_of(pair.after);
   return change;
@@ -109,16 +100,17 @@ void choose_ranks(RunDifference& out) {
 }
 
 bool is_host_only(const RankRuns& runs) {
-  return std::all_of(runs.begin(), runs.end(), [](const RankSummary* run) { return run->is_host_only; });
+  const Windows all = windows_of(runs);
+  return std::all_of(all.begin(), all.end(), [](const RankSummary* each) { return each->is_host_only; });
 }
 
 RankDifference take_apart(const RankPair& pair, const CompareOptions& options) {
-  const auto all_runs = [&](auto&& has) {
-    return std::any_of(pair.before.begin(), pair.before.end(), has) &&
-           std::any_of(pair.after.begin(), pair.after.end(), has);
+  const Windows before = windows_of(pair.before), after = windows_of(pair.after);
+  const auto both = [&](auto&& has) {
+    return std::any_of(before.begin(), before.end(), has) && std::any_of(after.begin(), after.end(), has);
   };
-  const SharedNames names{all_runs([](const RankSummary* run) { return run->has_shapes; }),
-                          all_runs([](const RankSummary* run) {
+  const SharedNames names{both([](const RankSummary* run) { return run->has_shapes; }),
+                          both([](const RankSummary* run) {
                             return std::any_of(run->work.begin(), run->work.end(),
                                                [](const SummaryWork& work) { return !work.place.empty(); });
                           })};
@@ -140,7 +132,7 @@ std::string list_ranks(const std::vector<std::int64_t>& ranks) {
 
 void add_withheld(const RankPair& pair, RunDifference& out) {
   for (const auto& [side, runs] : {std::pair("A", &pair.before), std::pair("B", &pair.after)}) {
-    for (const RankSummary* run : *runs) {
+    for (const RankSummary* run : windows_of(*runs)) {
       if (!run->headline_withheld || out.withheld) continue;
       out.withheld = std::string(side) + " (" + run->source + "): " + *run->headline_withheld;
     }
@@ -149,12 +141,13 @@ void add_withheld(const RankPair& pair, RunDifference& out) {
 
 void add_doubts(const std::vector<RankPair>& pairs, RunDifference& out) {
   const RankPair& typical = pairs[out.typical];
-  out.doubts = find_doubts(typical.before, typical.after);
+  out.doubts = find_doubts(windows_of(typical.before), windows_of(typical.after));
   if (!out.only_before.empty()) out.doubts.push_back("ranks of A that B lacks: " + list_ranks(out.only_before));
   if (!out.only_after.empty()) out.doubts.push_back("ranks of B that A lacks: " + list_ranks(out.only_after));
   std::vector<std::string> losses;
   for (const RankPair& pair : pairs) {
-    for (std::string& loss : find_losses(pair.before, pair.after)) losses.push_back(std::move(loss));
+    for (std::string& loss : find_losses(windows_of(pair.before), windows_of(pair.after)))
+      losses.push_back(std::move(loss));
   }
   out.is_partial = !losses.empty() || !out.unreadable.empty() || !out.only_before.empty() || !out.only_after.empty();
   constexpr std::size_t kMostLosses = 4;
@@ -164,6 +157,11 @@ void add_doubts(const std::vector<RankPair>& pairs, RunDifference& out) {
     losses.push_back(more);
   }
   out.doubts.insert(out.doubts.begin(), losses.begin(), losses.end());
+}
+
+bool is_same_run(const Windows& a, const Windows& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RankSummary* x, const RankSummary* y) { return is_same_recording(*x, *y); });
 }
 
 }  // namespace
@@ -195,7 +193,7 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
   for (const RankPair& pair : pairs) {
     if (is_host_only(pair.before) == is_host_only(pair.after)) continue;
     return Error{ErrorCode::kUnsupported, "no GPU work is recorded on this side, and on the other there is",
-                 (is_host_only(pair.before) ? pair.before : pair.after).front()->source};
+                 (is_host_only(pair.before) ? pair.before : pair.after).front().front()->source};
   }
   out.unreadable = before.unreadable;
   out.unreadable.insert(out.unreadable.end(), after.unreadable.begin(), after.unreadable.end());
@@ -209,10 +207,13 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
     out.doubts.insert(out.doubts.begin(), side->doubts.begin(), side->doubts.end());
     out.is_partial = out.is_partial || side->has_left_out;
   }
+  for (const ChosenRuns* side : {&*first, &*second}) {
+    if (!side->later_windows.empty()) out.doubts.push_back(side->later_windows);
+  }
   const bool has_all = out.only_before.empty() && out.only_after.empty();
   out.is_same_recording = has_all && std::all_of(pairs.begin(), pairs.end(), [](const RankPair& pair) {
                             return pair.before.size() == 1 && pair.after.size() == 1 &&
-                                   is_same_recording(*pair.before.front(), *pair.after.front());
+                                   is_same_run(pair.before.front(), pair.after.front());
                           });
   return out;
 }

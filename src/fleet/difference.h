@@ -94,7 +94,7 @@ struct MemoryDifference {
 
 // What was compared on one side; times are of steps.
 struct DifferenceSide {
-  std::vector<std::string> sources;  // one for each run
+  std::vector<std::string> sources;  // one for each run: its first window
   std::optional<std::int64_t> rank;
   std::string device_name, torch_version;  // of the first run; empty if not recorded
   std::int64_t step_count = 0;             // of all runs

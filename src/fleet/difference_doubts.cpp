@@ -20,7 +20,7 @@ std::string join(const std::set<std::string>& words) {
 }
 
 template <class Value>
-std::set<std::string> words_of(const RankRuns& runs, Value&& value) {
+std::set<std::string> words_of(const Windows& runs, Value&& value) {
   std::set<std::string> words;
   for (const RankSummary* run : runs) {
     if (std::string word = value(*run); !word.empty()) words.insert(std::move(word));
@@ -30,7 +30,7 @@ std::set<std::string> words_of(const RankRuns& runs, Value&& value) {
 
 class Doubts {
  public:
-  Doubts(const RankRuns& before, const RankRuns& after) : before_(before), after_(after) {}
+  Doubts(const Windows& before, const Windows& after) : before_(before), after_(after) {}
 
   std::vector<std::string> run() {
     compare("other GPUs: A on ", [](const RankSummary& run) { return run.device_name; });
@@ -54,7 +54,7 @@ class Doubts {
     doubts_.push_back(what + join(first) + ", B " + join(second));
   }
 
-  static std::optional<double> flops_of(const RankRuns& runs) {
+  static std::optional<double> flops_of(const Windows& runs) {
     double sum = 0;
     for (const RankSummary* run : runs) {
       if (!run->flops_per_step || !(*run->flops_per_step > 0)) return std::nullopt;
@@ -82,7 +82,7 @@ class Doubts {
 
   void add_shapes() {
     const auto has = [](const RankSummary* run) { return run->has_shapes; };
-    const auto count = [&](const RankRuns& runs) { return std::count_if(runs.begin(), runs.end(), has); };
+    const auto count = [&](const Windows& runs) { return std::count_if(runs.begin(), runs.end(), has); };
     const bool first = count(before_) > 0, second = count(after_) > 0;
     if (first == second) return;
     doubts_.push_back(std::string("shapes are recorded in ") + (first ? "A" : "B") +
@@ -113,12 +113,12 @@ class Doubts {
     }
   }
 
-  const RankRuns& before_;
-  const RankRuns& after_;
+  const Windows& before_;
+  const Windows& after_;
   std::vector<std::string> doubts_;
 };
 
-void add_losses(const RankRuns& runs, const char* side, std::vector<std::string>& losses) {
+void add_losses(const Windows& runs, const char* side, std::vector<std::string>& losses) {
   for (const RankSummary* run : runs) {
     const std::string who = std::string(side) + " (" + run->source + "): ";
     if (run->headline_withheld) losses.push_back(who + *run->headline_withheld);
@@ -131,11 +131,11 @@ void add_losses(const RankRuns& runs, const char* side, std::vector<std::string>
 
 }  // namespace
 
-std::vector<std::string> find_doubts(const RankRuns& before, const RankRuns& after) {
+std::vector<std::string> find_doubts(const Windows& before, const Windows& after) {
   return Doubts(before, after).run();
 }
 
-std::vector<std::string> find_losses(const RankRuns& before, const RankRuns& after) {
+std::vector<std::string> find_losses(const Windows& before, const Windows& after) {
   std::vector<std::string> losses;
   add_losses(before, "A", losses);
   add_losses(after, "B", losses);

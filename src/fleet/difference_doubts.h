@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "fleet/difference_side.h"
+#include "fleet/recordings.h"
 
 namespace stepscope {
 
-// Sentences, the gravest first; A is before, B after. Of the runs of one rank.
-[[nodiscard]] std::vector<std::string> find_doubts(const RankRuns& before, const RankRuns& after);
+// Sentences, the gravest first; A is before, B after. Of the recordings of one rank.
+[[nodiscard]] std::vector<std::string> find_doubts(const Windows& before, const Windows& after);
 // What was lost, withheld or not kept of either side; each makes the answer partial.
-[[nodiscard]] std::vector<std::string> find_losses(const RankRuns& before, const RankRuns& after);
+[[nodiscard]] std::vector<std::string> find_losses(const Windows& before, const Windows& after);
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "rules/finding.h"
@@ -99,16 +100,18 @@ class Builder {
 
  private:
   static bool is_host_only(const RankSide& side) {
-    return std::all_of(side.runs.begin(), side.runs.end(), [](const RankSummary* run) { return run->is_host_only; });
+    const Windows all = windows_of(side.runs);
+    return std::all_of(all.begin(), all.end(), [](const RankSummary* each) { return each->is_host_only; });
   }
 
   static DifferenceSide describe(const RankSide& side) {
     DifferenceSide out;
     std::vector<double> medians;
-    out.rank = side.runs.front()->rank;
-    out.device_name = side.runs.front()->device_name;
-    out.torch_version = side.runs.front()->torch_version;
-    for (const RankSummary* run : side.runs) out.sources.push_back(run->source);
+    const RankSummary& first = *side.runs.front().front();
+    out.rank = first.rank;
+    out.device_name = first.device_name;
+    out.torch_version = first.torch_version;
+    for (const Windows& run : side.runs) out.sources.push_back(run.front()->source);
     std::vector<double> all;
     for (const std::vector<double>& run : side.step_ns) {
       if (const auto median = quantile(run, 0.5)) medians.push_back(*median);
@@ -296,14 +299,16 @@ class Builder {
   static void add_operators_of(const RankSide& side, std::map<std::string, std::array<OperatorSide, 2>>& rows,
                                std::size_t which) {
     for (std::size_t run = 0; run < side.runs.size(); ++run) {
-      const double steps = counted_steps(*side.runs[run]);
+      const double steps = counted_steps(side.runs[run]);
       const auto runs = static_cast<double>(side.runs.size());
-      for (const SummaryOperator& row : side.runs[run]->operators) {
-        OperatorSide& at = rows[row.name][which];
-        at.by_run_ns.resize(side.runs.size());
-        at.by_run_ns[run] += static_cast<double>(row.self_cpu_ns) / steps;
-        at.self_cpu_ns += static_cast<double>(row.self_cpu_ns) / steps / runs;
-        at.call_count += static_cast<double>(row.count) / steps / runs;
+      for (const RankSummary* window : side.runs[run]) {
+        for (const SummaryOperator& row : window->operators) {
+          OperatorSide& at = rows[row.name][which];
+          at.by_run_ns.resize(side.runs.size());
+          at.by_run_ns[run] += static_cast<double>(row.self_cpu_ns) / steps;
+          at.self_cpu_ns += static_cast<double>(row.self_cpu_ns) / steps / runs;
+          at.call_count += static_cast<double>(row.count) / steps / runs;
+        }
       }
     }
   }
@@ -339,33 +344,49 @@ class Builder {
     return change;
   }
 
-  // The median of several runs' estimates, each end for itself.
+  // The median of several runs' estimates, each end for itself; of a run, of its windows.
   static std::optional<Estimate> estimate_of(const RankSide& side) {
-    std::vector<DurationNs> low, mid, high;
-    for (const RankSummary* run : side.runs) {
-      if (!run->unprofiled_step) return std::nullopt;
-      low.push_back(run->unprofiled_step->low_ns);
-      mid.push_back(run->unprofiled_step->mid_ns);
-      high.push_back(run->unprofiled_step->high_ns);
+    std::vector<Estimate> estimates;
+    for (const Windows& run : side.runs) {
+      std::vector<Estimate> of_run;
+      for (const RankSummary* window : run) {
+        if (!window->unprofiled_step) return std::nullopt;
+        of_run.push_back(*window->unprofiled_step);
+      }
+      estimates.push_back(median_of(of_run));
     }
-    if (low.empty()) return std::nullopt;
-    return Estimate{*median_ns(low), *median_ns(mid), *median_ns(high)};
+    if (estimates.empty()) return std::nullopt;
+    return median_of(estimates);
   }
 
-  // Of several runs: in at least half of them, with the numbers of the costliest.
+  // Not of none.
+  static Estimate median_of(const std::vector<Estimate>& estimates) {
+    std::vector<DurationNs> low, mid, high;
+    for (const Estimate& each : estimates) {
+      low.push_back(each.low_ns);
+      mid.push_back(each.mid_ns);
+      high.push_back(each.high_ns);
+    }
+    return {*median_ns(low), *median_ns(mid), *median_ns(high)};
+  }
+
+  // Of several runs: in at least half of them, with the numbers of the costliest. A run has what at least half of its
+  // windows have.
   static std::map<std::string, SummaryFinding> findings_of(const RankSide& side) {
     std::map<std::string, SummaryFinding> worst;
-    std::map<std::string, std::size_t> counts;
-    for (const RankSummary* run : side.runs) {
-      std::map<std::string, bool> seen;
-      for (const SummaryFinding& finding : run->findings) {
-        if (!seen[finding.id]) ++counts[finding.id];
-        seen[finding.id] = true;
-        const auto [at, is_new] = worst.try_emplace(finding.id, finding);
-        if (!is_new && cost_of(finding) > cost_of(at->second)) at->second = finding;
+    std::map<std::string, std::size_t> runs_with;
+    for (const Windows& run : side.runs) {
+      std::map<std::string, std::set<const RankSummary*>> windows_with;
+      for (const RankSummary* window : run) {
+        for (const SummaryFinding& finding : window->findings) {
+          windows_with[finding.id].insert(window);
+          const auto [at, is_new] = worst.try_emplace(finding.id, finding);
+          if (!is_new && cost_of(finding) > cost_of(at->second)) at->second = finding;
+        }
       }
+      for (const auto& [id, windows] : windows_with) runs_with[id] += windows.size() * 2 >= run.size() ? 1 : 0;
     }
-    std::erase_if(worst, [&](const auto& each) { return counts[each.first] * 2 < side.runs.size(); });
+    std::erase_if(worst, [&](const auto& each) { return runs_with[each.first] * 2 < side.runs.size(); });
     return worst;
   }
 
@@ -398,8 +419,8 @@ class Builder {
   template <class Member>
   static std::optional<std::int64_t> peak_of(const RankSide& side, Member member) {
     std::optional<std::int64_t> peak;
-    for (const RankSummary* run : side.runs) {
-      for (const SummaryStep& step : run->steps) {
+    for (const RankSummary* window : windows_of(side.runs)) {
+      for (const SummaryStep& step : window->steps) {
         if (step.*member) peak = std::max(peak.value_or(*(step.*member)), *(step.*member));
       }
     }

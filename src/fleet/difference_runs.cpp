@@ -6,25 +6,10 @@
 
 #include <algorithm>
 
-#include "fleet/summary_file.h"
+#include "fleet/recordings.h"
 
 namespace stepscope {
 namespace {
-
-std::string content_of(const RankSummary& rank) {
-  RunSummary alone;
-  alone.ranks.push_back(rank);
-  alone.ranks.front().source.clear();
-  return write_summary(alone);
-}
-
-// Cheap, and false for nearly all that are not the same.
-bool may_be_same(const RankSummary& a, const RankSummary& b) {
-  return a.rank == b.rank && a.event_count == b.event_count && a.steps.size() == b.steps.size() &&
-         a.work.size() == b.work.size() &&
-         (a.steps.empty() || (a.steps.front().start_ns == b.steps.front().start_ns &&
-                              a.steps.front().duration_ns == b.steps.front().duration_ns));
-}
 
 std::string count_files(std::size_t count) { return std::to_string(count) + (count == 1 ? " file" : " files"); }
 
@@ -57,23 +42,23 @@ std::optional<std::int64_t> choose_world_size(const RunSummary& run, const std::
   return most->first;
 }
 
-// Keeps the first of each recording; runs are in the canonical order of a summary, so the order of files is none.
-void drop_copies(const std::string& side, ChosenRuns& chosen) {
+// Keeps the first of each recording; they are in the canonical order of a summary, so the order of files is none.
+void drop_copies(const std::string& side, std::map<std::optional<std::int64_t>, Windows>& ranks, ChosenRuns& chosen) {
   std::size_t copy_count = 0;
   std::string first_name, first_copy;
-  for (auto& [rank, runs] : chosen.ranks) {
-    RankRuns kept;
-    for (const RankSummary* run : runs) {
+  for (auto& [rank, recordings] : ranks) {
+    Windows kept;
+    for (const RankSummary* recording : recordings) {
       const auto same = std::find_if(kept.begin(), kept.end(),
-                                     [&](const RankSummary* other) { return is_same_recording(*run, *other); });
+                                     [&](const RankSummary* other) { return is_same_recording(*recording, *other); });
       if (same == kept.end()) {
-        kept.push_back(run);
+        kept.push_back(recording);
       } else if (copy_count++ == 0) {
         first_name = (*same)->source;
-        first_copy = run->source;
+        first_copy = recording->source;
       }
     }
-    runs = std::move(kept);
+    recordings = std::move(kept);
   }
   if (copy_count == 0) return;
   chosen.doubts.push_back(side + " holds copies of one recording, which count once: " + first_copy + " is " +
@@ -83,18 +68,21 @@ void drop_copies(const std::string& side, ChosenRuns& chosen) {
 
 }  // namespace
 
-bool is_same_recording(const RankSummary& a, const RankSummary& b) {
-  return may_be_same(a, b) && content_of(a) == content_of(b);
-}
-
 ChosenRuns choose_runs(const RunSummary& run, const std::string& side) {
   ChosenRuns chosen;
   const auto world_size = choose_world_size(run, side, chosen);
+  std::map<std::optional<std::int64_t>, Windows> recordings;
   for (const RankSummary& rank : run.ranks) {
     const bool is_foreign = world_size && rank.world_size && *rank.world_size > 0 && rank.world_size != world_size;
-    if (!is_foreign && !rank.steps.empty()) chosen.ranks[rank.rank].push_back(&rank);
+    if (!is_foreign && !rank.steps.empty()) recordings[rank.rank].push_back(&rank);
   }
-  drop_copies(side, chosen);
+  drop_copies(side, recordings, chosen);
+  RankRuns all;
+  for (auto& [rank, of_rank] : recordings) {
+    RankRuns& runs = chosen.ranks[rank] = group_by_process(std::move(of_rank));
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  if (std::string later = describe_later_windows(all); !later.empty()) chosen.later_windows = side + ": " + later;
   return chosen;
 }
 

@@ -12,12 +12,10 @@ namespace stepscope {
 
 using RanksOfSide = std::map<std::optional<std::int64_t>, RankRuns>;
 
-// What was recorded is the same, whatever the file is called.
-[[nodiscard]] bool is_same_recording(const RankSummary& a, const RankSummary& b);
-
 struct ChosenRuns {
   RanksOfSide ranks;  // pointers into the run
   std::vector<std::string> doubts;
+  std::string later_windows;  // which recordings are no runs of their own: a sentence; empty if all are
   bool has_left_out = false;  // ranks of another run, not mere copies
 };
 // `side` is "A" or "B". Recordings without steps do not count, and say nothing.

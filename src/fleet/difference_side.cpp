@@ -20,17 +20,6 @@ PartSeries zeros_like(const PartSeries& steps) {
   return zeros;
 }
 
-template <class Value>
-PartSeries series_of(const RankRuns& runs, Value&& value) {
-  PartSeries series;
-  for (const RankSummary* run : runs) {
-    std::vector<double>& steps = series.emplace_back();
-    steps.reserve(run->steps.size());
-    for (const SummaryStep& step : run->steps) steps.push_back(static_cast<double>(value(step)));
-  }
-  return series;
-}
-
 DurationNs idle_of(const SummaryStep& step) {
   return std::accumulate(step.idle_ns.begin(), step.idle_ns.end(), DurationNs{0});
 }
@@ -47,7 +36,12 @@ class WorkBuilder {
   void run() {
     PartSeries rest = side_.gpu_busy_ns;
     for (std::size_t run = 0; run < side_.runs.size(); ++run) {
-      for (const SummaryWork& work : side_.runs[run]->work) add(work, run, rest[run]);
+      std::size_t first_step = 0;
+      for (const RankSummary* window : side_.runs[run]) {
+        const auto steps = std::span(rest[run]).subspan(first_step, window->steps.size());
+        for (const SummaryWork& work : window->work) add(work, run, first_step, steps);
+        first_step += window->steps.size();
+      }
     }
     const bool has_rest = std::any_of(rest.begin(), rest.end(), [](const std::vector<double>& steps) {
       return std::any_of(steps.begin(), steps.end(), [](double value) { return value > 0; });
@@ -66,14 +60,14 @@ class WorkBuilder {
     return side_.work[at->second];
   }
 
-  void add(const SummaryWork& work, std::size_t run, std::vector<double>& rest) {
+  // `rest`: of the steps of its window, which begin with the run's `first_step`.
+  void add(const SummaryWork& work, std::size_t run, std::size_t first_step, std::span<double> rest) {
     WorkSeries& row = row_of(identity_of(work, names_));
-    const std::size_t step_count = side_.runs[run]->steps.size();
     row.call_count +=
-        static_cast<double>(work.count) / counted_steps(*side_.runs[run]) / static_cast<double>(side_.runs.size());
-    for (std::size_t step = 0; step < std::min(step_count, work.busy_by_step_ns.size()); ++step) {
+        static_cast<double>(work.count) / counted_steps(side_.runs[run]) / static_cast<double>(side_.runs.size());
+    for (std::size_t step = 0; step < std::min(rest.size(), work.busy_by_step_ns.size()); ++step) {
       const auto busy = static_cast<double>(work.busy_by_step_ns[step]);
-      row.busy_ns[run][step] += busy;
+      row.busy_ns[run][first_step + step] += busy;
       rest[step] -= busy;
     }
   }
@@ -115,8 +109,18 @@ std::string find_contradiction(const RankSummary& rank) {
   return "";
 }
 
-double counted_steps(const RankSummary& run) {
-  return std::max(1.0, static_cast<double>(run.steps.size()) + static_cast<double>(run.steps_not_kept_count));
+Windows windows_of(const RankRuns& runs) {
+  Windows all;
+  for (const Windows& windows : runs) all.insert(all.end(), windows.begin(), windows.end());
+  return all;
+}
+
+double counted_steps(const Windows& run) {
+  double count = 0;
+  for (const RankSummary* window : run) {
+    count += static_cast<double>(window->steps.size()) + static_cast<double>(window->steps_not_kept_count);
+  }
+  return std::max(1.0, count);
 }
 
 RankSide build_rank_side(const RankRuns& runs, const SharedNames& names) {

@@ -1,4 +1,5 @@
-// One side of a comparison: the runs of one rank, as series by step.
+// One side of a comparison: the runs of one rank, as series by step. A run that was recorded in several windows has the
+// steps of all of them, one after the other (fleet/recordings.h).
 #pragma once
 
 #include <array>
@@ -8,11 +9,28 @@
 #include <vector>
 
 #include "fleet/difference_match.h"
+#include "fleet/recordings.h"
 
 namespace stepscope {
 
-// Recordings of one rank; pointers into a RunSummary.
-using RankRuns = std::vector<const RankSummary*>;
+// The runs of one rank, each with its windows.
+using RankRuns = std::vector<Windows>;
+
+// All recordings of them, in order.
+[[nodiscard]] Windows windows_of(const RankRuns& runs);
+
+// A value of every step, by run.
+template <class Value>
+PartSeries series_of(const RankRuns& runs, Value&& value) {
+  PartSeries series;
+  for (const Windows& windows : runs) {
+    std::vector<double>& steps = series.emplace_back();
+    for (const RankSummary* window : windows) {
+      for (const SummaryStep& step : window->steps) steps.push_back(static_cast<double>(value(step)));
+    }
+  }
+  return series;
+}
 
 struct RankSide {
   RankRuns runs;
@@ -33,7 +51,7 @@ struct SharedNames {
 [[nodiscard]] std::string find_contradiction(const RankSummary& rank);
 
 // Over which counts and sums of the run go, also those steps that the summary does not keep.
-[[nodiscard]] double counted_steps(const RankSummary& run);
+[[nodiscard]] double counted_steps(const Windows& run);
 
 [[nodiscard]] RankSide build_rank_side(const RankRuns& runs, const SharedNames& names);
 [[nodiscard]] PartSeries sum_class(const RankSide& side, KernelClass kernel_class);

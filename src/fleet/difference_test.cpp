@@ -177,6 +177,72 @@ TEST(Difference, SeveralRunsShowTheirOwnNoise) {
   EXPECT_FALSE(find_class(noisy.typical_rank, KernelClass::kMatmul)->is_told);
 }
 
+// Six windows of one process, each of 8 steps.
+RunSummary windows_of_a_process(std::uint64_t seed, double matmul_factor, const char* name) {
+  RunSummary side;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    RankSummary window = made_run({.seed = seed + static_cast<std::uint64_t>(i), .matmul_factor = matmul_factor});
+    window.source = std::string(name).append(std::to_string(i));
+    window.process_id = 7;
+    window.first_correlation = 1000 * i;
+    window.last_correlation = 1000 * i + 999;
+    window.operators = {{"aten::mm", 80, 8'000'000 + 80'000 * i}};
+    side.ranks.push_back(std::move(window));
+  }
+  return side;
+}
+
+TEST(Difference, WindowsOfOneProcessAreOneRun) {
+  // 0.5 % of GPU work lies between any two processes, however alike the windows of each are.
+  RunSummary before = windows_of_a_process(1, 1, "a"), after = windows_of_a_process(50, 1.004, "b");
+  // What only a later window has stands in its steps.
+  after.ranks[4].work.push_back(
+      made_work("aten::late", "late", KernelClass::kElementwise, std::vector<DurationNs>(8, 1'000'000)));
+  for (SummaryStep& step : after.ranks[4].steps) {
+    step.duration_ns += 1'000'000;
+    step.gpu_busy_ns += 1'000'000;
+  }
+  const RunDifference difference = difference_of(before, after);
+  const RankDifference& rank = difference.typical_rank;
+  EXPECT_EQ(rank.before.sources, std::vector<std::string>{"a0"});
+  EXPECT_EQ(rank.before.step_count, 48);
+  EXPECT_NE(rank.step.unit, CompareUnit::kRuns);
+  EXPECT_EQ(rank.step.verdict, CompareVerdict::kNoDifference);
+  EXPECT_TRUE(rank.between_runs_ratio);
+  EXPECT_FALSE(find_class(rank, KernelClass::kMatmul)->is_told);
+  expect_sums(rank);
+  EXPECT_NEAR(static_cast<double>(find_work(rank, "aten::late")->busy.after_ns), 1e6 / 6, 1);
+  EXPECT_NEAR(find_work(rank, "aten::late")->after_call_count, 10.0 / 6, 1e-9);
+  ASSERT_EQ(rank.operators.size(), 1U);
+  EXPECT_EQ(rank.operators[0].before_call_count, 10);
+  EXPECT_EQ(rank.operators[0].self_cpu.before_ns, 1'025'000);
+  EXPECT_FALSE(rank.operators[0].self_cpu.is_told);
+  EXPECT_EQ(difference.doubts,
+            (std::vector<std::string>{"A: a1 and 4 others are later windows of processes that are there already, and "
+                                      "no runs of their own",
+                                      "B: b1 and 4 others are later windows of processes that are there already, and "
+                                      "no runs of their own"}));
+  EXPECT_FALSE(difference.is_partial);
+  EXPECT_TRUE(difference_of(before, before).is_same_recording);
+
+  for (RunSummary* side : {&before, &after}) {
+    for (RankSummary& run : side->ranks) run.process_id.reset();
+  }
+  const RunDifference runs = difference_of(before, after);
+  EXPECT_EQ(runs.typical_rank.step.unit, CompareUnit::kRuns) << "the same recordings of six processes a side";
+  EXPECT_TRUE(find_class(runs.typical_rank, KernelClass::kMatmul)->is_told);
+}
+
+TEST(Difference, ARunHasAFindingThatHalfOfItsWindowsHave) {
+  RunSummary before = windows_of_a_process(1, 1, "a"), after = windows_of_a_process(50, 1, "b");
+  SummaryFinding finding;
+  finding.id = "data-loader-stall";
+  for (const std::size_t at : {0U, 2U}) after.ranks[at].findings = {finding};
+  EXPECT_TRUE(difference_of(before, after).typical_rank.findings.empty());
+  after.ranks[5].findings = {finding};
+  EXPECT_EQ(difference_of(before, after).typical_rank.findings.size(), 1U);
+}
+
 TEST(Difference, CopiesOfARecordingCountOnce) {
   RankSummary first = made_run({.seed = 1}), other = made_run({.seed = 2});
   RunSummary before, after;

@@ -2,17 +2,14 @@
 //
 // Summaries carry no name of their run, and a merged base has forgotten its files, so it is found again from ranks and
 // clocks: all ranks of a run begin to record within seconds of each other, while the next repetition of a program needs
-// longer to start. Names of files were rejected: they are anybody's.
-//
-// Windows of one process are one run: they share its allocator, its clocks' speed and where its memory lies, so that
-// the scatter between them is less than between runs, and a gate that took it for that would raise false alarms.
-// Nothing in a file names the process for sure (in containers all have the same number), so three signs have to agree.
+// longer to start. Names of files were rejected: they are anybody's. Windows of one process are one run
+// (fleet/recordings.h).
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "fleet/gate.h"
-#include "fleet/summary_file.h"
+#include "fleet/recordings.h"
 #include "fleet/summary_limits.h"
 #include "stats/quantiles.h"
 
@@ -23,28 +20,14 @@ namespace {
 // (a rank missing in some), the nearest is the right one all the same.
 constexpr DurationNs kMostApartNs = 60'000'000'000;
 
-// Recordings of one process, in the order in which they were made; at least one.
-using Windows = std::vector<const RankSummary*>;
-
 struct Bundle {
   std::vector<Windows> ranks;
   std::optional<TimeNs> start_ns;  // missing: no clock
 };
 
-std::optional<TimeNs> start_of(const RankSummary& summary) {
-  if (!summary.has_clock || summary.steps.empty()) return std::nullopt;
-  return summary.steps.front().start_ns;
-}
-
 bool has_rank(const Bundle& bundle, std::int64_t rank) {
   return std::any_of(bundle.ranks.begin(), bundle.ranks.end(),
                      [rank](const Windows& windows) { return windows.front()->rank == rank; });
-}
-
-// What is not known is no sign, as in fleet/roster.cpp.
-bool are_strangers(const RankSummary& a, const RankSummary& b) {
-  const bool other_size = a.world_size && b.world_size && a.world_size != b.world_size;
-  return other_size || (!a.backend.empty() && !b.backend.empty() && a.backend != b.backend);
 }
 
 // The distance from a bundle that may take the recording; missing: it may not.
@@ -56,42 +39,6 @@ std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& s
   const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
   const auto apart = static_cast<std::uint64_t>(std::max(*start, *bundle.start_ns)) - low;
   return apart <= static_cast<std::uint64_t>(kMostApartNs) ? std::optional(apart) : std::nullopt;
-}
-
-// Is `later` another window of the process of `earlier`? The process's number and rank agree, and what a process counts
-// on goes on: CUPTI's numbers of its calls, or where there is no GPU the numbers of the steps and the time.
-bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
-  if (!earlier.process_id || earlier.process_id != later.process_id || earlier.rank != later.rank) return false;
-  if (earlier.host_name != later.host_name || are_strangers(earlier, later)) return false;
-  if (earlier.last_correlation && later.first_correlation) return *later.first_correlation > *earlier.last_correlation;
-  const auto before = start_of(earlier), after = start_of(later);
-  if (!before || !after || earlier.last_correlation || later.first_correlation) return false;
-  const SummaryStep& last = earlier.steps.back();
-  return *after >= last.start_ns + last.duration_ns && later.steps.front().number > last.number;
-}
-
-// Of one process or several; where there is a clock, by time.
-std::vector<Windows> group_by_process(std::vector<const RankSummary*> ordered) {
-  std::stable_sort(ordered.begin(), ordered.end(), [](const RankSummary* a, const RankSummary* b) {
-    return std::pair(start_of(*a), a->first_correlation) < std::pair(start_of(*b), b->first_correlation);
-  });
-  std::vector<Windows> processes;
-  std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<std::size_t>> by_number;  // and rank
-  for (const RankSummary* summary : ordered) {
-    std::vector<std::size_t>* same = nullptr;
-    if (summary->process_id) same = &by_number[{*summary->process_id, summary->rank}];
-    const auto process = same == nullptr ? std::vector<std::size_t>::iterator()
-                                         : std::find_if(same->begin(), same->end(), [&](std::size_t at) {
-                                             return is_next_window(*processes[at].back(), *summary);
-                                           });
-    if (same != nullptr && process != same->end()) {
-      processes[*process].push_back(summary);
-      continue;
-    }
-    if (same != nullptr) same->push_back(processes.size());
-    processes.push_back({summary});
-  }
-  return processes;
 }
 
 // In the order of `processes`.
@@ -185,31 +132,14 @@ std::string copy_words(const std::string& copy, const std::string& original) {
   return copy + ": the same as " + original + ", counted once";
 }
 
-// All but the name of the file, as bytes: there is no field that a copy could differ in.
-std::string content_of(RankSummary summary) {
-  summary.source.clear();
-  return write_summary({{std::move(summary)}, {}});
-}
-
-// Few recordings have the same steps, so that few are written out to be compared.
-bool may_be_copy(const RankSummary& a, const RankSummary& b) {
-  const auto same_step = [](const SummaryStep& x, const SummaryStep& y) {
-    return x.start_ns == y.start_ns && x.duration_ns == y.duration_ns;
-  };
-  if (kind_of(a) == GateTimeKind::kCommandRuns) return false;  // two commands may take equally long
-  return a.rank == b.rank && a.event_count == b.event_count &&
-         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
-}
-
 std::vector<const RankSummary*> without_copies(const RunSummary& run, GateSide& side) {
   std::vector<const RankSummary*> kept;
   std::multimap<std::pair<std::int64_t, std::uint64_t>, const RankSummary*> known;  // by rank and events
   for (const RankSummary& summary : run.ranks) {
     const std::pair<std::int64_t, std::uint64_t> key(summary.rank.value_or(-1), summary.event_count);
     const auto [begin, end] = known.equal_range(key);
-    const auto original = std::find_if(begin, end, [&summary](const auto& entry) {
-      return may_be_copy(*entry.second, summary) && content_of(*entry.second) == content_of(summary);
-    });
+    const auto original =
+        std::find_if(begin, end, [&summary](const auto& entry) { return is_same_recording(*entry.second, summary); });
     if (original != end) {
       side.warnings.push_back(copy_words(named(summary), named(*original->second)));
       continue;
@@ -238,22 +168,6 @@ void warn_of_ranks_without_memory(const std::vector<Bundle>& bundles, GateSide& 
   }
 }
 
-void warn_of_windows(const std::vector<Windows>& processes, GateSide& side) {
-  std::size_t count = 0;
-  const RankSummary* first = nullptr;
-  for (const Windows& windows : processes) {
-    count += windows.size() - 1;
-    if (first == nullptr && windows.size() > 1) first = windows[1];
-  }
-  if (first == nullptr) return;
-  const std::string others =
-      count == 1 ? "" : " and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
-  side.warnings.push_back(named(*first) + others +
-                          (count == 1
-                               ? " is a later window of a process that is there already, and no run of its own"
-                               : " are later windows of processes that are there already, and no runs of their own"));
-}
-
 void check_rank_counts(GateSide& side) {
   const auto [fewest, most] =
       std::minmax_element(side.runs.begin(), side.runs.end(),
@@ -270,7 +184,7 @@ GateSide gate_side(const RunSummary& run) {
   GateSide side;
   const std::vector<const RankSummary*> recordings = without_copies(run, side);
   std::vector<Windows> processes = group_by_process(recordings);
-  warn_of_windows(processes, side);
+  if (std::string later = describe_later_windows(processes); !later.empty()) side.warnings.push_back(std::move(later));
   const std::vector<Bundle> bundles = bundle_ranks(std::move(processes));
   for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle));
   for (const RankSummary* summary : recordings) add_doubts(*summary, side);

@@ -1,0 +1,36 @@
+// Which recordings are one and the same, and which are of one process: what both `diff` and `gate` have to know before
+// they may count runs.
+//
+// Windows of one process are one run: they share its allocator, its clocks' speed and where its memory lies, so that
+// the scatter between them is less than between runs. Taken for runs of their own they would make the noise between
+// runs look smaller than it is, and a comparison would find differences, and a gate raise alarms, where there are none.
+// Copies of one recording taken for runs would be worse: they do not differ at all.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/rank_summary.h"
+
+namespace stepscope {
+
+// Recordings of one process in the order in which they were made; at least one. Pointers into a RunSummary.
+using Windows = std::vector<const RankSummary*>;
+
+// What was recorded is the same, whatever the file is called. Never so of whole commands: two may take equally long.
+[[nodiscard]] bool is_same_recording(const RankSummary& a, const RankSummary& b);
+
+// When its steps began; missing without a clock or steps.
+[[nodiscard]] std::optional<TimeNs> start_of(const RankSummary& summary);
+
+// Of two programs, by their world sizes and backends. What is not known is no sign, as in fleet/roster.cpp.
+[[nodiscard]] bool are_strangers(const RankSummary& a, const RankSummary& b);
+
+// One entry a process; where there is a clock, by time.
+[[nodiscard]] std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings);
+
+// "b.json is a later window of a process that is there already, and no run of its own"; empty if there are none.
+[[nodiscard]] std::string describe_later_windows(const std::vector<Windows>& processes);
+
+}  // namespace stepscope
