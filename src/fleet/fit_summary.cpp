@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fleet/rank_runs.h"
+#include "fleet/reduced_replay.h"
 #include "fleet/summary_file.h"
 #include "fleet/summary_limits.h"
 #include "fleet/summary_pack.h"
@@ -19,6 +20,8 @@
 namespace stepscope {
 namespace {
 
+constexpr ReplayBudget kReplayBudget;
+
 struct Limits {
   std::size_t steps = kMostSummarySteps;
   std::size_t work_rows = kMostWorkRows;
@@ -27,13 +30,14 @@ struct Limits {
   std::size_t findings = kMostSummaryFindings;
   std::size_t groups = kMostSummaryGroups;  // and names of collectives
   std::size_t text_bytes = kMostSummaryTextBytes;
-  bool keeps_replay = true;
+  std::size_t replay_bytes = kReplayBudget.max_bytes_of_one_step;  // more: dropped
   bool keeps_group_ranks = true;
   bool keeps_finding_texts = true;  // evidence and advice
 };
 
 // What is given up, in this order, until it fits: docs/formats/summary.md has the table. Rows of work go first, since
-// their tail is summed up and not lost; steps go late, since noise is judged by their number. The last line fits
+// their tail is summed up and not lost; a replay of one step of thousands of collectives before collectives, which say
+// of several steps who is late; steps go late, since noise is judged by their number. The last line fits
 // whatever the numbers are: 64 steps of 20 numbers, 28 rows of 64, 256 collectives, each number at most 10 bytes, and
 // some 150 texts.
 constexpr Limits kLimits[] = {
@@ -41,10 +45,17 @@ constexpr Limits kLimits[] = {
     {.work_rows = 256},
     {.work_rows = 128, .operators = 128},
     {.work_rows = 64, .operators = 64},
-    {.work_rows = 64, .operators = 64, .collectives = 8192},
-    {.work_rows = 64, .operators = 64, .collectives = 4096},
-    {.work_rows = 32, .operators = 64, .collectives = 2048},
-    {.steps = 512, .work_rows = 32, .operators = 64, .collectives = 2048, .findings = 16, .groups = 64},
+    {.work_rows = 64, .operators = 64, .replay_bytes = kReplayBudget.max_bytes},
+    {.work_rows = 64, .operators = 64, .collectives = 8192, .replay_bytes = kReplayBudget.max_bytes},
+    {.work_rows = 64, .operators = 64, .collectives = 4096, .replay_bytes = kReplayBudget.max_bytes},
+    {.work_rows = 32, .operators = 64, .collectives = 2048, .replay_bytes = kReplayBudget.max_bytes},
+    {.steps = 512,
+     .work_rows = 32,
+     .operators = 64,
+     .collectives = 2048,
+     .findings = 16,
+     .groups = 64,
+     .replay_bytes = kReplayBudget.max_bytes},
     {.steps = 256,
      .work_rows = 32,
      .operators = 32,
@@ -52,7 +63,7 @@ constexpr Limits kLimits[] = {
      .findings = 16,
      .groups = 64,
      .text_bytes = 256,
-     .keeps_replay = false,
+     .replay_bytes = 0,
      .keeps_group_ranks = false,
      .keeps_finding_texts = false},
     {.steps = 64,
@@ -62,7 +73,7 @@ constexpr Limits kLimits[] = {
      .findings = 16,
      .groups = 16,
      .text_bytes = 128,
-     .keeps_replay = false,
+     .replay_bytes = 0,
      .keeps_group_ranks = false,
      .keeps_finding_texts = false},
 };
@@ -159,9 +170,12 @@ void limit_group_ranks(std::vector<SummaryGroup>& groups, bool keeps_any) {
 }
 
 // A graph is whole or it is none.
-void limit_replay(RankSummary& summary, bool keeps_it) {
+void limit_replay(RankSummary& summary, std::size_t most_bytes) {
   SummaryReplay& replay = summary.replay;
-  if (keeps_it && replay.points.size() <= kMostReplayPoints && replay.edges.size() <= kMostReplayEdges) return;
+  if (replay.points.size() <= kMostReplayPoints && replay.edges.size() <= kMostReplayEdges &&
+      estimate_replay_bytes(replay) <= most_bytes) {
+    return;
+  }
   if (replay.points.empty() && replay.edges.empty()) return;
   replay = {};
   replay.refused = "the graph of its waits does not fit a summary";
@@ -188,7 +202,7 @@ void apply(const Limits& limits, RankSummary& summary) {
   const bool are_renumbered = summary.collectives.size() < collectives_before;
   limit_collectives(summary, limits.collectives);
   limit_group_ranks(summary.groups, limits.keeps_group_ranks);
-  limit_replay(summary, limits.keeps_replay && !are_renumbered && points_into(summary));
+  limit_replay(summary, !are_renumbered && points_into(summary) ? limits.replay_bytes : 0);
   limit_findings(summary.findings, limits.findings, limits.keeps_finding_texts);
   if (summary.steps_left_out.size() > kMostStepsLeftOut) summary.steps_left_out.resize(kMostStepsLeftOut);
   for_each_text(summary, [&](std::string& text) { text = fit_text(std::move(text), limits.text_bytes); });

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "fleet/reduced_replay.h"
 #include "fleet/summary_file.h"
 #include "fleet/summary_limits.h"
 #include "fleet/summary_test_support.h"
@@ -132,6 +133,42 @@ TEST(FitSummary, CollectivesAreKeptByWholeSteps) {
   EXPECT_EQ(summary.collectives.size() % 300, 0U);
   EXPECT_GT(summary.collectives.size(), 0U);
   EXPECT_GT(summary.collectives_not_kept_count, 0);
+}
+
+// A chain through all collectives of the first step, whose times do not compress.
+void give_replay(RankSummary& summary, std::uint32_t collectives) {
+  using Kind = SummaryReplayPoint::Kind;
+  SummaryMaker maker(1);
+  summary.replay.points = {{}};
+  summary.replay.step_count = 1;
+  for (std::uint32_t c = 0; c < collectives; ++c) {
+    for (const Kind kind : {Kind::kReady, Kind::kArrival, Kind::kEnd}) {
+      const auto to = static_cast<std::uint32_t>(summary.replay.points.size());
+      summary.replay.points.push_back({kind, c, maker.number(0, 1 << 30)});
+      const DurationNs length = maker.number(0, 1 << 30);
+      summary.replay.edges.push_back({to - 1, to, length, length, length});
+    }
+  }
+}
+
+TEST(FitSummary, AReplayOfThousandsOfCollectivesIsKeptWhereItFits) {
+  // 192 KiB as it is kept: more than several steps may take, and one step may.
+  RankSummary summary = make_summary({.steps = 2, .collectives_per_step = 3'000});
+  give_replay(summary, 3'000);
+  ASSERT_GT(estimate_replay_bytes(summary.replay), ReplayBudget().max_bytes);
+  fit_summary(summary);
+  EXPECT_FALSE(summary.replay.refused);
+  EXPECT_EQ(summary.replay.points.size(), 9'001U);
+  EXPECT_EQ(summary.collectives.size(), 6'000U);
+  expect_fits(summary);
+  // Beside so many collectives it does not fit, and goes before they do.
+  RankSummary full = make_summary({.steps = 2, .collectives_per_step = 7'000});
+  give_replay(full, 7'000);
+  fit_summary(full);
+  EXPECT_EQ(full.replay.refused, "the graph of its waits does not fit a summary");
+  EXPECT_TRUE(full.replay.points.empty());
+  EXPECT_GE(full.collectives.size(), 7'000U);
+  expect_fits(full);
 }
 
 TEST(FitSummary, ImpossibleNumbersAreBoundedAndCanBeRead) {

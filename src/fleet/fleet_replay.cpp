@@ -265,6 +265,11 @@ std::vector<std::string> list_remarks(const Roster& roster, const FleetReplay& r
   for (const auto& [why, count] : roster.left_out) {
     remarks.push_back(count_of(count, "rank is", "ranks are") + " not replayed: " + why);
   }
+  const std::size_t recorded = count_common_recorded_steps(roster);
+  if (replay.step_count > 0 && replay.step_count < recorded) {
+    remarks.push_back("the replays that summaries hold leave out " + std::to_string(recorded - replay.step_count) +
+                      " of " + count_of(static_cast<std::int64_t>(recorded), "step", "steps"));
+  }
   if (replay.incomplete_count > 0) {
     remarks.push_back("of " + count_of(replay.meeting_count, "collective ", "collectives ") +
                       std::to_string(replay.incomplete_count) +
@@ -330,9 +335,9 @@ FleetReplay replay_fleet(const FleetReplayInput& input, std::span<const std::uin
   Matched matched = join_meetings(input.meetings, roster, kinds);
   replay.meeting_count = static_cast<std::int64_t>(matched.meetings.size());
   replay.incomplete_count = matched.incomplete_count;
-  replay.remarks = list_remarks(roster, replay);
   CommonSteps steps = find_common_steps(roster);
   replay.step_count = steps.index.size();
+  replay.remarks = list_remarks(roster, replay);
   if (steps.index.empty()) {
     replay.refused = "the ranks have no step in common";
     return replay;

@@ -197,6 +197,19 @@ TEST(FleetReplay, RanksWithoutAReplayAreNamed) {
   EXPECT_EQ(*replay({}).refused, "there is no rank");
 }
 
+TEST(FleetReplay, StepsThatAreNotReplayedAreCounted) {
+  RunSummary run = drawn(kStraggler);
+  for (RankSummary& rank : run.ranks) {
+    SummaryStep later = rank.steps.back();
+    ++later.number;
+    rank.steps.push_back(later);
+  }
+  const FleetReplay answer = replay(run);
+  ASSERT_FALSE(answer.refused) << *answer.refused;
+  EXPECT_EQ(answer.step_count, 3U);
+  EXPECT_EQ(answer.remarks, std::vector<std::string>{"the replays that summaries hold leave out 1 of 4 steps"});
+}
+
 TEST(FleetReplay, NoPeerNoAnswer) {
   const RunSummary run = drawn(
       "rank 0 |ccA---c|ccA---c|\n"

@@ -373,7 +373,7 @@ std::size_t estimate_replay_bytes(const SummaryReplay& replay) {
 }
 
 SummaryReplay reduce_replay(const Trace& trace, const Facts& facts, std::span<const GpuEventId> collectives,
-                            std::size_t max_steps, std::size_t max_bytes) {
+                            std::size_t max_steps, const ReplayBudget& budget) {
   SummaryReplay replay;
   while (true) {
     const RunReplay run = build_run_replay(trace, facts, max_steps);
@@ -391,13 +391,14 @@ SummaryReplay reduce_replay(const Trace& trace, const Facts& facts, std::span<co
     replay = Reducer(trace, run, collectives).reduce();
     if (replay.refused) return replay;
     const std::size_t bytes = estimate_replay_bytes(replay);
-    if (bytes <= max_bytes) return replay;
-    max_steps = std::min<std::size_t>(replay.step_count - 1, replay.step_count * max_bytes / bytes);
-    if (max_steps == 0) {
+    if (bytes <= budget.max_bytes) return replay;
+    if (replay.step_count == 1) {
+      if (bytes <= budget.max_bytes_of_one_step) return replay;
       replay = {};
       replay.refused = "one step has more meetings than a summary holds";
       return replay;
     }
+    max_steps = std::clamp<std::size_t>(replay.step_count * budget.max_bytes / bytes, 1, replay.step_count - 1);
   }
 }
 

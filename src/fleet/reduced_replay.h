@@ -14,14 +14,20 @@
 
 namespace stepscope {
 
-// What a summary may spend on it: points and edges, as they are kept (docs/formats/summary.md).
-inline constexpr std::size_t kMaxReplayBytes = 64 * 1024;
+// What a summary may spend on it: points and edges as they are kept, before they are packed (docs/formats/summary.md).
+// Several steps share the first number. One step alone may take the second, or none of it could be replayed: of 16,384
+// collectives, the most that a summary lists, at 39 to 58 bytes each. Whether so much fits the file, fit_summary.h
+// says.
+struct ReplayBudget {
+  std::size_t max_bytes = 64 * 1024;
+  std::size_t max_bytes_of_one_step = 1024 * 1024;
+};
 
 // `collectives`: the GPU event of each of RankSummary::collectives. `max_steps`: as many as RankSummary::steps has; the
-// last ones are left out where the graph would become larger than `max_bytes`.
+// last ones are left out where the graph would become larger than the budget.
 [[nodiscard]] SummaryReplay reduce_replay(const Trace& trace, const Facts& facts,
                                           std::span<const GpuEventId> collectives, std::size_t max_steps,
-                                          std::size_t max_bytes = kMaxReplayBytes);
+                                          const ReplayBudget& budget = {});
 
 // How many bytes it takes as variable-length differences.
 [[nodiscard]] std::size_t estimate_replay_bytes(const SummaryReplay& replay);

@@ -49,15 +49,18 @@ TEST(ReducedReplay, LeavesOutLastSteps) {
   const std::size_t steps = facts.steps.steps.size();
   const SummaryReplay all = reduce_replay(trace, facts, collectives, steps);
   ASSERT_EQ(all.step_count, 4U);
-  const SummaryReplay fewer = reduce_replay(trace, facts, collectives, steps, estimate_replay_bytes(all) - 1);
+  const SummaryReplay fewer = reduce_replay(trace, facts, collectives, steps, {estimate_replay_bytes(all) - 1, 0});
   ASSERT_FALSE(fewer.refused) << *fewer.refused;
   EXPECT_LT(fewer.step_count, 4U);
   EXPECT_GE(fewer.step_count, 1U);
   EXPECT_LT(estimate_replay_bytes(fewer), estimate_replay_bytes(all));
   EXPECT_EQ(reduce_replay(trace, facts, collectives, 2).step_count, 2U);
-  const SummaryReplay none = reduce_replay(trace, facts, collectives, steps, 5);
+  const SummaryReplay none = reduce_replay(trace, facts, collectives, steps, {5, 5});
   EXPECT_EQ(none.refused, "one step has more meetings than a summary holds");
   EXPECT_TRUE(none.points.empty());
+  const SummaryReplay one = reduce_replay(trace, facts, collectives, steps, {5, estimate_replay_bytes(all)});
+  EXPECT_FALSE(one.refused) << "one step may take more than its share";
+  EXPECT_EQ(one.step_count, 1U);
 
   for (GpuEventId& event : collectives) {
     const CallId call = trace.gpu_events.call[event];

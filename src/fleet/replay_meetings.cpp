@@ -145,6 +145,24 @@ class Joiner {
   Matched matched_;
 };
 
+// Of the first `count_of(rank)` steps of each rank.
+template <class Count>
+CommonSteps common_steps(const Roster& roster, Count count_of) {
+  std::map<std::int64_t, std::vector<std::uint32_t>> by_number;
+  for (std::size_t r = 0; r < roster.ranks.size(); ++r) {
+    const RankSummary& rank = *roster.ranks[r].summary;
+    for (std::uint32_t step = 0; step < count_of(rank); ++step) {
+      std::vector<std::uint32_t>& list = by_number[rank.steps[step].number];
+      if (list.size() == r) list.push_back(step);
+    }
+  }
+  CommonSteps common;
+  for (auto& [number, list] : by_number) {
+    if (list.size() == roster.ranks.size()) common.index.push_back(std::move(list));
+  }
+  return common;
+}
+
 }  // namespace
 
 Roster take_ranks(const FleetReplayInput& input) {
@@ -203,19 +221,12 @@ Matched join_meetings(const std::vector<ReplayMeeting>& meetings, Roster& roster
 }
 
 CommonSteps find_common_steps(const Roster& roster) {
-  std::map<std::int64_t, std::vector<std::uint32_t>> by_number;
-  for (std::size_t r = 0; r < roster.ranks.size(); ++r) {
-    const RankSummary& rank = *roster.ranks[r].summary;
-    for (std::uint32_t step = 0; step < rank.replay.step_count; ++step) {
-      std::vector<std::uint32_t>& list = by_number[rank.steps[step].number];
-      if (list.size() == r) list.push_back(step);
-    }
-  }
-  CommonSteps common;
-  for (auto& [number, list] : by_number) {
-    if (list.size() == roster.ranks.size()) common.index.push_back(std::move(list));
-  }
-  return common;
+  return common_steps(roster, [](const RankSummary& rank) { return rank.replay.step_count; });
+}
+
+std::size_t count_common_recorded_steps(const Roster& roster) {
+  return common_steps(roster, [](const RankSummary& rank) { return static_cast<std::uint32_t>(rank.steps.size()); })
+      .index.size();
 }
 
 }  // namespace stepscope

@@ -55,5 +55,7 @@ struct CommonSteps {
 };
 
 [[nodiscard]] CommonSteps find_common_steps(const Roster& roster);
+// Of those that the ranks recorded, also where the replays hold fewer.
+[[nodiscard]] std::size_t count_common_recorded_steps(const Roster& roster);
 
 }  // namespace stepscope

@@ -423,7 +423,7 @@ std::string replay_words(const FleetReplay& replay) {
       fmt::format("{} of {} replayed together; the replay is {} off the recorded step",
                   show_counted(counted(replay.step_count), "step"), show_counted(counted(replay.rank_count), "rank"),
                   show_percent(replay.replay_error_ratio));
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, replay.remarks.size()); ++i)
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, replay.remarks.size()); ++i)
     text += "; " + clean_text(replay.remarks[i]);
   return text;
 }
