@@ -4,13 +4,18 @@
 // Opening (medians of three): from navigation to the first view; to the step chart, when the recording is unpacked; and from a
 // click on the tab to the timeline's first picture. Moving: four
 // seconds of wheel zooms and four of panning, an input in each frame; from the trace, the main thread's time in a frame
-// and the frames that Chromium dropped. A page of summaries of ranks has no timeline: its lanes are moved. Debian's headless Chromium draws without a GPU, so this is the slow case.
+// and the frames that Chromium dropped. A page of summaries of ranks has no timeline: its lanes are moved; nor has one of a
+// snapshot: its bands are. Debian's headless Chromium draws without a GPU, so this is the slow case.
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const { chromium } = await import(pathToFileURL(join(root, "web/node_modules/playwright-core/index.mjs")));
+
+const kBands = ".memory canvas";
+const kDrawn = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+const kLongest = 300_000; // ms: pages of tens of megabytes, on a busy machine
 
 function quantile(values, at) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -68,11 +73,41 @@ async function measureMoves(page, browser, what, canvas) {
   };
 }
 
+// A page of a snapshot opens with its memory: the first view is the bands, unpacked and laid out. Moved by event and by time.
+async function measureMemory(page, path, browser) {
+  const open = [];
+  for (let i = 0; i < 3; i++) {
+    await page.goto("about:blank");
+    const started = performance.now();
+    await page.goto(pathToFileURL(resolve(path)).href, { waitUntil: "commit" });
+    await page.locator(kBands).waitFor();
+    await page.evaluate(kDrawn);
+    open.push(performance.now() - started);
+  }
+  const result = { path, bytes: statSync(path).size, short: await page.locator(".verdict .where").innerText(), bands_ms: quantile(open, 0.5) };
+  for (const axis of ["allocator event", "time"]) {
+    await page.getByLabel(axis, { exact: true }).check();
+    for (const what of ["zoom", "pan"]) {
+      await page.locator(kBands).focus();
+      await page.keyboard.press("0");
+      result[`${what} by ${axis}`] = await measureMoves(page, browser, what, kBands);
+    }
+  }
+  const clicked = performance.now();
+  await page.getByRole("button", { name: "End", exact: true }).click();
+  await page.evaluate(kDrawn);
+  result.other_moment_ms = performance.now() - clicked;
+  await page.close();
+  return result;
+}
+
 async function measure(browser, path) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 820 } });
-  await page.goto(pathToFileURL(resolve(path)).href);
-  await page.locator(".verdict .sentence").waitFor();
-  if ((await page.getByRole("tab", { name: "Timeline" }).count()) === 0) return measureLanes(page, path, browser);
+  await page.goto(pathToFileURL(resolve(path)).href, { timeout: kLongest });
+  await page.locator(`.verdict .sentence, ${kBands}`).first().waitFor({ timeout: kLongest });
+  page.setDefaultTimeout(kLongest);
+  const has = (tab) => page.getByRole("tab", { name: tab }).count();
+  if ((await has("Timeline")) === 0) return (await has("Memory")) ? measureMemory(page, path, browser) : measureLanes(page, path, browser);
   const first = [];
   const open = [];
   const draw = [];
@@ -87,7 +122,7 @@ async function measure(browser, path) {
     const clicked = performance.now();
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.locator(".timeline canvas").waitFor();
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await page.evaluate(kDrawn);
     draw.push(performance.now() - clicked);
   }
   const result = { path, bytes: statSync(path).size, first_view_ms: quantile(first, 0.5), unpacked_ms: quantile(open, 0.5), timeline_ms: quantile(draw, 0.5) };
