@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Container } from "../src/data/container";
 import { bandAt, layoutBands, offsetAt } from "../src/memory/bands";
+import { BandPicture, kFloor, kTop } from "../src/memory/draw";
 import { MemoryModel } from "../src/memory/model";
+import { View } from "../src/timeline/scale";
 import { withoutFolders } from "../src/views/memory";
 import { container, type TestTables } from "./columns";
 
@@ -76,6 +78,49 @@ describe("names", () => {
   });
 });
 
+// A canvas that remembers its paths.
+function paper() {
+  const paths: [number, number][][] = [];
+  const kept: Record<string, unknown> = {
+    beginPath: () => paths.push([]),
+    lineTo: (x: number, y: number) => paths[paths.length - 1].push([x, y]),
+    measureText: () => ({ width: 10 }),
+  };
+  const context = new Proxy(kept, { get: (target, key: string) => target[key] ?? (() => undefined) });
+  return { paths, context: context as unknown as CanvasRenderingContext2D };
+}
+
+describe("picture", () => {
+  const levels = (axis: "event" | "time", view: View) => {
+    const m = model();
+    const picture = new BandPicture(m, m.devices[0], layoutBands(m, m.devices[0]));
+    const { paths, context } = paper();
+    picture.draw(context, view, { theme: "light", axis, moment: 0, chosen: null, colour: () => "red" });
+    // The last two paths are what was allocated and what was reserved.
+    const bytes = (y: number) => Math.round(((kFloor - y) / (kFloor - kTop)) * picture.most);
+    return paths.slice(-2).map((path) => path.map(([x, y]) => [Math.round(x), bytes(y)]));
+  };
+  it("has a level of each moment, and falls straight", () => {
+    const [allocated, reserved] = levels("event", new View(0, 6, 600, 0, 6));
+    const corners = [0, 10, 110, 160, 60, 90, 40].flatMap((level, i) => (i === 0 ? [] : [[100 * (i - 1), level]]));
+    const walk = corners.flatMap(([x, level], i) => [
+      [x, i === 0 ? level : corners[i - 1][1]],
+      [x, level],
+    ]);
+    expect(allocated).toEqual([...walk, [600, 40]]);
+    expect(new Set(reserved.map(([, level]) => level))).toEqual(new Set([200]));
+  });
+  it("has the highest of the moments inside one pixel", () => {
+    const [allocated] = levels("event", new View(0, 600, 100, 0, 600));
+    expect(allocated).toContainEqual([0, 160]);
+  });
+  it("begins and ends where it is looked at", () => {
+    const [allocated] = levels("time", new View(1500, 2500, 100, 0, 4000));
+    expect(allocated.map(([, level]) => level)).toEqual([160, 160, 160, 60, 60]);
+    expect(allocated[allocated.length - 1][0]).toBe(100);
+  });
+});
+
 describe("bands", () => {
   it("lie on each other and sink when one below goes", () => {
     const m = model();
@@ -95,9 +140,13 @@ describe("bands", () => {
   it("add up to the level at every moment, however many are drawn by themselves", () => {
     const m = model();
     const [device] = m.devices;
+    m.size.fill(30); // equal ones: so many as have a place
+    device.allocated.set([30, 60, 90, 60, 90, 60]);
     for (const most of [0, 1, 2, 100]) {
-      const { top, small } = layoutBands(m, device, most);
-      expect(Array.from(top, (bytes, i) => bytes + small[i])).toEqual([...device.allocated]);
+      const { all, bands, smallCount } = layoutBands(m, device, most);
+      expect([...all]).toEqual([...device.allocated]);
+      expect(bands.length + smallCount).toBe(device.allocationEnd - device.allocationBegin);
+      expect(bands.length).toBe(Math.min(most, device.allocationEnd - device.allocationBegin));
     }
   });
   it("are found under the pointer", () => {

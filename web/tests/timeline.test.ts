@@ -5,7 +5,7 @@ import { Model } from "../src/data/model";
 import * as format from "../src/format";
 import { endOfPixel } from "../src/timeline/draw";
 import { gallop, hostLanes, LevelIndex, lowerBound, range, rowAt } from "../src/timeline/lanes";
-import { tickStep, ticks, View } from "../src/timeline/scale";
+import { byteTicks, countTicks, tickStep, ticks, View } from "../src/timeline/scale";
 import { TrackSource } from "../src/timeline/tracks";
 import { stepBars } from "../src/views/steps";
 import { container, smallTables } from "./columns";
@@ -45,6 +45,19 @@ describe("view", () => {
       "1,035.5 ms",
     ]);
     expect(ticks(0, 900, 300)[1].text).toBe("500 ns");
+  });
+  it("marks round sizes and whole counts", () => {
+    const marks = (most: number) => byteTicks(most).map((t) => t.text);
+    expect(marks(13.8 * 2 ** 30)).toEqual(["0", "2 GiB", "4 GiB", "6 GiB", "8 GiB", "10 GiB", "12 GiB"]);
+    expect(marks(2 ** 30)).toEqual(["0", "0.2 GiB", "0.4 GiB", "0.6 GiB", "0.8 GiB", "1.0 GiB"]);
+    expect(marks(900 * 2 ** 20)[1]).toBe("200 MiB");
+    expect(marks(3)).toEqual(["0", "1 bytes", "2 bytes", "3 bytes"]);
+    for (const most of [1, 17, 1023, 1025, 123456789, 10 ** 11, 10 ** 13, 10 ** 16]) {
+      expect(marks(most).length).toBeGreaterThan(1);
+      expect(marks(most).length).toBeLessThan(10);
+    }
+    expect(countTicks(0, 2500, 900).map((t) => t.text)).toEqual(["0", "1,000", "2,000"]);
+    expect(countTicks(7, 9, 0.1).map((t) => t.at)).toEqual([7, 8, 9]);
   });
 });
 

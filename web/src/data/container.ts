@@ -46,6 +46,10 @@ export async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Arr
 }
 
 // The text of a data element; empty when the page has none of that id.
+export async function unpack(id: string): Promise<Container> {
+  return new Container(await inflate(base64Bytes(elementText(id))));
+}
+
 export function elementText(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
 }

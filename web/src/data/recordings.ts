@@ -1,7 +1,7 @@
 // The recordings of a page, each unpacked when a view first asks for it: a page of eight ranks opens as fast as one.
 import { useEffect, useState } from "preact/hooks";
 import { MemoryModel } from "../memory/model";
-import { base64Bytes, Container, elementText, inflate } from "./container";
+import { unpack } from "./container";
 import { Model } from "./model";
 
 export class Recordings {
@@ -35,27 +35,29 @@ export class Recordings {
 }
 
 async function readModel(index: number): Promise<Model> {
-  const packed = base64Bytes(elementText(`stepscope-recording-${index}`));
-  return new Model(new Container(await inflate(packed)));
+  return new Model(await unpack(`stepscope-recording-${index}`));
 }
 
 async function readMemory(index: number): Promise<MemoryModel> {
-  const packed = base64Bytes(elementText(`stepscope-memory-${index}`));
-  return new MemoryModel(new Container(await inflate(packed)));
+  return new MemoryModel(await unpack(`stepscope-memory-${index}`));
 }
 
-export type Loaded = { model: Model } | { failed: string } | null;
+// null while it is being unpacked; views/waiting.tsx shows what is not there.
+export type Loaded<T> = { model: T } | { failed: string } | null;
 
-// null while it is being unpacked.
-export function useModel(recordings: Recordings, index: number): Loaded {
+export function isLoaded<T>(loaded: Loaded<T>): loaded is { model: T } {
+  return loaded !== null && "model" in loaded;
+}
+
+export function useModel(recordings: Recordings, index: number): Loaded<Model> {
   return useLoaded<Model>(() => recordings.get(index), [recordings, index]);
 }
-export function useMemory(recordings: Recordings, index: number) {
+export function useMemory(recordings: Recordings, index: number): Loaded<MemoryModel> {
   return useLoaded<MemoryModel>(() => recordings.memory(index), [recordings, index]);
 }
 
-function useLoaded<T>(load: () => Promise<T>, of: unknown[]): { model: T } | { failed: string } | null {
-  const [loaded, setLoaded] = useState<{ model: T } | { failed: string } | null>(null);
+export function useLoaded<T>(load: () => Promise<T>, of: unknown[]): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T>>(null);
   useEffect(() => {
     let current = true;
     setLoaded(null);

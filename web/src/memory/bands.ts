@@ -1,6 +1,7 @@
 // Bands over time, as memory_viz stacks them: each allocation lies on those that were there before it, and sinks when
 // one below is freed. The largest are drawn each by itself; the rest are one band on top, since a million bands of less
 // than a pixel are only slow.
+import { firstThat } from "../data/sorted";
 import type { MemoryDevice, MemoryModel } from "./model";
 
 export interface Band {
@@ -12,26 +13,26 @@ export interface Band {
 }
 export interface Bands {
   bands: Band[];
-  small: Float64Array; // bytes of the rest, by moment
-  smallCount: number;
   top: Float64Array; // bytes of the bands, by moment
+  all: Float64Array; // and of the rest on top of them
+  smallCount: number;
 }
 
 // Offsets of one band change each time one below it goes: this many keep that below a few million.
 export const kMostBands = 2500;
 
 export function layoutBands(model: MemoryModel, device: MemoryDevice, most = kMostBands): Bands {
-  const rows: number[] = [];
-  for (let row = device.allocationBegin; row < device.allocationEnd; row++) if (model.size[row] > 0) rows.push(row);
-  rows.sort((a, b) => model.size[b] - model.size[a] || a - b);
-  const small = new Float64Array(device.moments + 1);
-  for (const row of rows.slice(most)) {
-    small[model.allocMoment[row]] += model.size[row];
-    if (model.freeMoment[row] > 0) small[model.freeMoment[row]] -= model.size[row];
+  const { large, isLarge } = largest(model, device, most);
+  const all = new Float64Array(device.moments + 1);
+  let smallCount = 0;
+  for (let row = device.allocationBegin; row < device.allocationEnd; row++) {
+    if (model.size[row] <= 0 || isLarge[row - device.allocationBegin] === 1) continue;
+    smallCount++;
+    all[model.allocMoment[row]] += model.size[row];
+    if (model.freeMoment[row] > 0) all[model.freeMoment[row]] -= model.size[row];
   }
-  for (let i = 1; i < small.length; i++) small[i] += small[i - 1];
+  for (let i = 1; i < all.length; i++) all[i] += all[i - 1];
 
-  const large = rows.slice(0, most);
   const begins = [...large].sort((a, b) => model.allocMoment[a] - model.allocMoment[b] || a - b);
   const ends = large
     .filter((row) => model.freeMoment[row] > 0)
@@ -71,25 +72,34 @@ export function layoutBands(model: MemoryModel, device: MemoryDevice, most = kMo
       total += band.size;
     }
     top[moment] = total;
+    all[moment] += total;
   }
-  return {
-    bands: [...bands.values()],
-    small: small.subarray(0, device.moments),
-    smallCount: Math.max(0, rows.length - most),
-    top,
-  };
+  return { bands: [...bands.values()], top, all: all.subarray(0, device.moments), smallCount };
+}
+
+// The rows of the largest, of equal ones the first. Millions are not sorted by a comparison: their sizes are, as numbers.
+function largest(model: MemoryModel, device: MemoryDevice, most: number): { large: number[]; isLarge: Uint8Array } {
+  const { allocationBegin: begin, allocationEnd: end } = device;
+  const sizes = model.size.slice(begin, end).sort();
+  const least = sizes.length <= most ? 0 : most > 0 ? sizes[sizes.length - most] : Number.POSITIVE_INFINITY;
+  // Of those that are just as large as the least, so many have a place.
+  const above = sizes.length - firstThat(0, sizes.length, (i) => sizes[i] > least);
+  let equal = Math.max(0, Math.min(most, sizes.length) - above);
+  const large: number[] = [];
+  const isLarge = new Uint8Array(end - begin);
+  for (let row = begin; row < end; row++) {
+    const size = model.size[row];
+    if (size <= 0 || size < least || (size === least && equal-- <= 0)) continue;
+    large.push(row);
+    isLarge[row - begin] = 1;
+  }
+  return { large, isLarge };
 }
 
 // The offset of a band at a moment in its life.
 export function offsetAt(band: Band, moment: number): number {
-  let low = 0;
-  let high = band.moment.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (band.moment[middle] <= moment) low = middle + 1;
-    else high = middle;
-  }
-  return band.offset[Math.max(0, low - 1)];
+  const after = firstThat(0, band.moment.length, (i) => band.moment[i] > moment);
+  return band.offset[Math.max(0, after - 1)];
 }
 
 export function bandAt(bands: Band[], moment: number, bytes: number): Band | null {

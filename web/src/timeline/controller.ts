@@ -3,10 +3,18 @@ import type { Theme } from "../colours";
 import type { Model } from "../data/model";
 import { duration } from "../format";
 import { fitText, LaneDrawer } from "./draw";
-import { onceAFrame } from "./frame";
+import { listener, onceAFrame } from "./frame";
 import { rowAt } from "./lanes";
 import { ticks, View } from "./scale";
-import { kRow, type Lane, type LaneKind, type Layout, type TrackOptions, TrackSource } from "./tracks";
+import {
+  kLeastWithDetail,
+  kRow,
+  type Lane,
+  type LaneKind,
+  type Layout,
+  type TrackOptions,
+  TrackSource,
+} from "./tracks";
 
 export interface Selection {
   kind: LaneKind;
@@ -82,6 +90,7 @@ export class TimelineController {
     if (model.steps.length > 0) this.view.show(window[0], window[1], 0.02);
     this.collapseMinor();
     this.layout = this.source.layout(this.options());
+    this.tellHeight();
     this.listen();
     this.resize();
   }
@@ -106,8 +115,14 @@ export class TimelineController {
   private options(): TrackOptions {
     return { frames: this.frames, collapsed: this.collapsed, hidden: this.hidden };
   }
+  // For the style sheet, which gives the canvas no more height than it has to show.
+  private tellHeight(): void {
+    const height = Math.ceil(this.layout.height + kRuler) + 2; // the frame
+    this.canvas.parentElement?.parentElement?.style.setProperty("--content", `${height}px`);
+  }
   private relayout(): void {
     this.layout = this.source.layout(this.options());
+    this.tellHeight();
     this.setScroll(this.scroll);
   }
 
@@ -347,7 +362,8 @@ export class TimelineController {
       context.lineTo(x, this.height);
       context.stroke();
       context.fillStyle = colours.faint;
-      context.fillText(tick.text, x + 4, kRuler / 2);
+      // At the right end it would be cut.
+      if (x + 4 + context.measureText(tick.text).width <= view.width) context.fillText(tick.text, x + 4, kRuler / 2);
     }
   }
 
@@ -463,12 +479,16 @@ export class TimelineController {
       context.fillStyle = colours.text;
       const sticky = Math.max(y, Math.min(kRuler, y + track.height - 18)) + 2;
       const caret = track.canCollapse ? (track.collapsed ? "▸ " : "▾ ") : "";
-      context.fillText(fitText(context, caret + track.label, kLabels - 14), 8, sticky);
-      if (track.detail && track.height > 30) {
-        context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-        context.fillStyle = colours.faint;
-        context.fillText(fitText(context, track.detail, kLabels - 14), 8, sticky + 16);
-      }
+      const label = fitText(context, caret + track.label, kLabels - 14);
+      context.fillText(label, 8, sticky);
+      if (!track.detail) continue;
+      // Below the label, or beside it where the track is one line high.
+      const beside = track.height < kLeastWithDetail ? context.measureText(label).width + 8 : 0;
+      context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+      context.fillStyle = colours.faint;
+      const detail = fitText(context, track.detail, kLabels - 14 - beside);
+      if (beside === 0) context.fillText(detail, 8, sticky + 16);
+      else if (detail === track.detail) context.fillText(detail, 8 + beside, sticky + 1);
     }
     context.restore();
     context.fillStyle = colours.faint;
@@ -537,10 +557,7 @@ export class TimelineController {
 
   private listen(): void {
     const { canvas } = this;
-    const on = <K extends keyof HTMLElementEventMap>(type: K, run: (event: HTMLElementEventMap[K]) => void) => {
-      canvas.addEventListener(type, run, { passive: false });
-      this.cleanups.push(() => canvas.removeEventListener(type, run));
-    };
+    const on = listener(canvas, this.cleanups);
     const observer = new ResizeObserver(() => this.resize());
     observer.observe(canvas);
     this.cleanups.push(() => observer.disconnect());

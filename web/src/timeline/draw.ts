@@ -205,7 +205,7 @@ export class LaneDrawer {
     context.textBaseline = "top";
     const most = lane.unit === "bytes" ? bytes(index.most) : count(index.most);
     context.textAlign = "right";
-    context.fillText(`most ${most}`, view.width - 6, y + 2);
+    context.fillText(`most ${most}`, view.width - 12, y + 2); // left of the scroll bar
     context.textAlign = "left";
   }
 }

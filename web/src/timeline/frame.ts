@@ -12,3 +12,11 @@ export function onceAFrame(draw: () => void): () => void {
     });
   };
 }
+
+/** Adds listeners to a canvas, and to `cleanups` what takes each away again. */
+export function listener(canvas: HTMLCanvasElement, cleanups: (() => void)[]) {
+  return <K extends keyof HTMLElementEventMap>(type: K, run: (event: HTMLElementEventMap[K]) => void): void => {
+    canvas.addEventListener(type, run, { passive: false });
+    cleanups.push(() => canvas.removeEventListener(type, run));
+  };
+}

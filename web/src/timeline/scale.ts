@@ -55,6 +55,35 @@ export function tickStep(least: number): number {
   return power * 10;
 }
 
+// Marks of a scale of bytes, from 0 to the most, some four to nine: 1, 2 or 5 times a power of ten of the unit that the most has.
+export function byteTicks(most: number): { at: number; text: string }[] {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (unit < units.length - 1 && most >= 1024 ** (unit + 1)) unit++;
+  const size = 1024 ** unit;
+  const inUnit = most / size;
+  const step = Math.max(1, (tickStep((inUnit / 8) * 1000) * size) / 1000);
+  const decimals = step < size ? Math.ceil(-Math.log10(step / size) - 1e-9) : 0;
+  const out: { at: number; text: string }[] = [];
+  for (let i = 0; i * step <= most; i++) {
+    const text = ((i * step) / size).toLocaleString("en-US", {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    });
+    out.push({ at: i * step, text: i === 0 ? "0" : `${text} ${units[unit]}` });
+  }
+  return out;
+}
+
+// Marks of a scale that counts: whole numbers.
+export function countTicks(start: number, end: number, least: number): { at: number; text: string }[] {
+  const step = tickStep(least);
+  const out: { at: number; text: string }[] = [];
+  for (let at = Math.ceil(start / step) * step; at <= end; at += step)
+    out.push({ at, text: (at || 0).toLocaleString("en-US") });
+  return out;
+}
+
 const kUnits: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],

@@ -39,6 +39,7 @@ export interface Layout {
 export const kRow = 17;
 const kGap = 9;
 const kLeastTrack = 18; // the label's line
+export const kLeastWithDetail = 33; // and the line of what is said below it
 
 // Built once a recording: the costly parts, which collapsing and scrolling do not change.
 export class TrackSource {
@@ -65,7 +66,7 @@ export class TrackSource {
       const under = new LevelIndex(allocated.time, allocated.value);
       this.levels.push({
         label: `memory of GPU ${device}`,
-        detail: "allocated, and reserved behind it",
+        detail: "allocated, before reserved",
         level: level.value.length > 0 ? level : under,
         under,
         unit: "bytes",
@@ -74,7 +75,7 @@ export class TrackSource {
     const queue = model.queue();
     if (queue.time.length > 0) {
       const level = new LevelIndex(queue.time, queue.value);
-      this.levels.push({ label: "queue depth", detail: "launched and not yet ended", level, unit: "count" });
+      this.levels.push({ label: "queue depth", detail: "launched, not yet ended", level, unit: "count" });
     }
     this.gapsOfDevice = split(model.gaps.device, model.devices.length);
     this.spansOfStream = split(model.gpuSpans.stream, model.streams.length, (row) => {
@@ -99,7 +100,14 @@ export class TrackSource {
     const yOfThread = new Map<number, number>();
     const yOfStream = new Map<number, number>();
     let y = 0;
-    const add = (id: string, label: string, detail: string, lanes: Lane[], canCollapse: boolean) => {
+    const add = (
+      id: string,
+      label: string,
+      detail: string,
+      lanes: Lane[],
+      canCollapse: boolean,
+      least = kLeastTrack,
+    ) => {
       const collapsed = canCollapse && options.collapsed.has(id);
       const shown = collapsed ? lanes.slice(0, 1) : lanes;
       let at = y;
@@ -107,7 +115,7 @@ export class TrackSource {
         lane.y = at;
         at += lane.height;
       }
-      at = Math.max(at, y + kLeastTrack);
+      at = Math.max(at, y + least);
       tracks.push({ id, label, detail, lanes: shown, y, height: at - y, collapsed, canCollapse });
       y = at + kGap;
       return shown[0]?.y ?? at;
@@ -133,13 +141,7 @@ export class TrackSource {
     }
     if (waits.count > 0) {
       const rows = range(0, waits.count).sort((a, b) => waits.start[a] - waits.start[b]);
-      add(
-        "waits",
-        "host waits for GPU",
-        "▼ hidden: in mid-step",
-        [makeLane("wait", rows, waits.start, waits.end, kRow)],
-        false,
-      );
+      add("waits", "host waits for GPU", "", [makeLane("wait", rows, waits.start, waits.end, kRow)], false);
     }
     for (const device of model.devices) {
       const streams = model.streams.filter((s) => s.device === device.row && s.end > s.begin);
@@ -160,7 +162,9 @@ export class TrackSource {
         const spans = this.spansOfStream[stream.row];
         if (spans.length > 0) lanes.push(...stackedLanes(spans, gpuSpans.start, gpuSpans.end));
         const detail = stream.leftOut > 0 ? `${stream.leftOut.toLocaleString("en-US")} short events left out` : "";
-        const at = add(`stream${stream.row}`, `GPU ${device.number} ${stream.label}`, detail, lanes, lanes.length > 1);
+        const least = detail === "" ? kLeastTrack : kLeastWithDetail;
+        const label = `GPU ${device.number} ${stream.label}`;
+        const at = add(`stream${stream.row}`, label, detail, lanes, lanes.length > 1, least);
         yOfStream.set(stream.row, at);
       }
     }

@@ -283,6 +283,19 @@ function Bars({ rank, theme }: { rank: RankDifference; theme: Theme }) {
           </div>
         );
       })}
+      <ul class="legend">
+        {[...new Map([...pieces(rank, "before"), ...pieces(rank, "after")].map((p) => [label(p), p]))].map(
+          ([name, piece]) => (
+            <li>
+              <i
+                class={piece.kind === "idle" ? "swatch idle" : "swatch"}
+                style={{ "--fill": piece.kind === "idle" ? causeColour(piece.key) : kindColour(piece.key, theme) }}
+              />
+              {name}
+            </li>
+          ),
+        )}
+      </ul>
       <p class="faint">
         Solid is GPU work by class, its operators below; hatched is idle time by cause. Point at a piece to compare it.
       </p>

@@ -2,10 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { paint, type Theme, textOn } from "../colours";
 import type { Model } from "../data/model";
-import { type Recordings, useModel } from "../data/recordings";
+import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
 import { cpuTree, type FlameBox, type FlameNode, gpuTree, layoutFlame, treeOfStacks } from "../flame/tree";
 import { count, duration, percent, shorten } from "../format";
+import { FilterBox } from "./filter_box";
+import { Waiting } from "./waiting";
 
 type Metric = "GPU time" | "CPU time";
 type By = "Python stack" | "module" | "operator";
@@ -28,8 +30,7 @@ export function FlameView({
   report: Report | undefined;
 }) {
   const loaded = useModel(recordings, index);
-  if (!loaded) return <p class="faint">Unpacking the recording…</p>;
-  if ("failed" in loaded) return <p role="alert">{loaded.failed}</p>;
+  if (!isLoaded(loaded)) return <Waiting of={loaded} what="recording" />;
   return <Flames model={loaded.model} theme={theme} />;
 }
 
@@ -56,15 +57,7 @@ function Flames({ model, theme }: { model: Model; theme: Theme }) {
           value={by}
           onChange={(next: By) => setBy(next)}
         />
-        <label>
-          highlight{" "}
-          <input
-            type="search"
-            value={filter}
-            onInput={(e) => setFilter(e.currentTarget.value)}
-            placeholder="part of a name"
-          />
-        </label>
+        <FilterBox label="highlight" value={filter} onInput={setFilter} />
         <button type="button" disabled={top === tree} onClick={() => setRoot(null)}>
           Whole graph
         </button>

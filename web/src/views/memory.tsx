@@ -1,7 +1,7 @@
 // Memory: every allocation as a band over time, the peak marked, what was held at any moment, and the segments at the end.
 import { useMemo, useState } from "preact/hooks";
 import type { Theme } from "../colours";
-import { type Recordings, useMemory } from "../data/recordings";
+import { isLoaded, type Recordings, useMemory } from "../data/recordings";
 import type { MemoryDocument } from "../data/report";
 import { bytes, count, duration, percent, shorten } from "../format";
 import { layoutBands } from "../memory/bands";
@@ -10,6 +10,7 @@ import type { MemoryDevice, MemoryModel } from "../memory/model";
 import { Advice } from "./advice";
 import { BandCanvas } from "./band_canvas";
 import { Segments } from "./segments";
+import { Waiting } from "./waiting";
 import { WhatIfs } from "./what_ifs";
 
 interface ViewProps {
@@ -22,8 +23,7 @@ interface ViewProps {
 export function MemoryView({ index, recordings, theme, document }: ViewProps) {
   const loaded = useMemory(recordings, index);
   const [chosen, setChosen] = useState<number | null>(null);
-  if (!loaded) return <p class="faint">Unpacking the memory…</p>;
-  if ("failed" in loaded) return <p role="alert">{loaded.failed}</p>;
+  if (!isLoaded(loaded)) return <Waiting of={loaded} what="memory" />;
   const { model } = loaded;
   if (model.devices.length === 0) return <p class="faint">No memory of a GPU was recorded.</p>;
   const main = model.devices.reduce((a, b) =>
@@ -84,38 +84,38 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
           {duration(device.time[device.moments - 1])}
         </p>
       </section>
+      <div class="tools above">
+        <fieldset class="choice">
+          <legend>Colour by</legend>
+          {(["category", "line"] as const).map((one) => (
+            <label>
+              <input type="radio" name="colour" checked={by === one} onChange={() => setBy(one)} /> {one}
+            </label>
+          ))}
+        </fieldset>
+        <fieldset class="choice">
+          <legend>Axis</legend>
+          {(["event", "time"] as const).map((one) => (
+            <label>
+              <input type="radio" name="axis" checked={axis === one} onChange={() => setAxis(one)} />{" "}
+              {one === "event" ? "allocator event" : "time"}
+            </label>
+          ))}
+        </fieldset>
+        <button type="button" onClick={() => setMoment(device.peakMoment)}>
+          Peak
+        </button>
+        {ooms.map((oom, i) => (
+          <button type="button" onClick={() => setMoment(oom.moment)}>
+            Out of memory {ooms.length > 1 ? i + 1 : ""}
+          </button>
+        ))}
+        <button type="button" onClick={() => setMoment(device.moments - 1)}>
+          End
+        </button>
+      </div>
       <div class="memory">
         <div>
-          <div class="tools">
-            <fieldset class="choice">
-              <legend>Colour by</legend>
-              {(["category", "line"] as const).map((one) => (
-                <label>
-                  <input type="radio" name="colour" checked={by === one} onChange={() => setBy(one)} /> {one}
-                </label>
-              ))}
-            </fieldset>
-            <fieldset class="choice">
-              <legend>Axis</legend>
-              {(["event", "time"] as const).map((one) => (
-                <label>
-                  <input type="radio" name="axis" checked={axis === one} onChange={() => setAxis(one)} />{" "}
-                  {one === "event" ? "allocator event" : "time"}
-                </label>
-              ))}
-            </fieldset>
-            <button type="button" onClick={() => setMoment(device.peakMoment)}>
-              Peak
-            </button>
-            {ooms.map((oom, i) => (
-              <button type="button" onClick={() => setMoment(oom.moment)}>
-                Out of memory {ooms.length > 1 ? i + 1 : ""}
-              </button>
-            ))}
-            <button type="button" onClick={() => setMoment(device.moments - 1)}>
-              End
-            </button>
-          </div>
           {device.hasHistory && (
             <BandCanvas
               model={model}

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { causeColour, kindColour, type Theme } from "../colours";
 import type { Model } from "../data/model";
-import { type Recordings, useModel } from "../data/recordings";
+import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import {
   type Device,
   type Finding,
@@ -16,6 +16,7 @@ import {
 import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
 import { Advice } from "./advice";
 import { StepChart } from "./steps";
+import { Waiting } from "./waiting";
 
 interface Props {
   page: PageDocument;
@@ -46,25 +47,25 @@ export function Overview({ page, report, index, recordings, theme, onEvidence, o
           <p class="warning">{report.headline_withheld}</p>
         )}
       </section>
-      <Figures report={report} lengths={loaded && "model" in loaded ? stepLengths(loaded.model) : []} />
+      <Figures report={report} lengths={isLoaded(loaded) ? stepLengths(loaded.model) : []} />
       <section aria-labelledby="h-bar">
         <h2 id="h-bar">Where {isPerStep(report) ? "a step" : "the time"} goes</h2>
         <WhereBar report={report} theme={theme} />
       </section>
       <section aria-labelledby="h-steps">
         <h2 id="h-steps">Each step</h2>
-        {loaded === null && <p class="faint">Unpacking the recording…</p>}
-        {loaded && "failed" in loaded && <p role="alert">{loaded.failed}</p>}
-        {loaded && "model" in loaded && (
+        {isLoaded(loaded) ? (
           <StepChart
             model={loaded.model}
             report={report}
             theme={theme}
             onStep={(range, title) => onEvidence(range, title, index)}
           />
+        ) : (
+          <Waiting of={loaded} what="recording" />
         )}
       </section>
-      <section aria-labelledby="h-findings">
+      <section class="found" aria-labelledby="h-findings">
         <h2 id="h-findings">What was found</h2>
         {findings.length === 0 && <p class="faint">Nothing costs more than 1 % of the step.</p>}
         <ol class="findings">
@@ -129,7 +130,9 @@ function describe(report: Report): string {
     report.found.rank !== null ? `rank ${report.found.rank} of ${report.found.world_size ?? "?"}` : "",
     steps.count > 0 ? `steps ${steps.first} to ${steps.last} (${steps.source_detail})` : "no steps known",
     `${count(source.event_count)} events`,
-    `${count(ledger.linked_gpu_event_count)} of ${count(ledger.gpu_event_count)} GPU events have their launch`,
+    ledger.gpu_event_count > 0
+      ? `${count(ledger.linked_gpu_event_count)} of ${count(ledger.gpu_event_count)} GPU events have their launch`
+      : "",
     source.host_name ? `host ${source.host_name}` : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");

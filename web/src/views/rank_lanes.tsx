@@ -2,8 +2,9 @@
 // that ends where that rank is ready.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { kindColour, paint, type Theme } from "../colours";
-import { base64Bytes, Container, elementText, inflate } from "../data/container";
+import { elementText, unpack } from "../data/container";
 import type { Fleet } from "../data/fleet";
+import { isLoaded, useLoaded } from "../data/recordings";
 import {
   kParts,
   type LinePaint,
@@ -17,8 +18,9 @@ import {
 } from "../fleet/rank_steps";
 import { count, duration } from "../format";
 import { fitText } from "../timeline/draw";
-import { onceAFrame } from "../timeline/frame";
+import { listener, onceAFrame } from "../timeline/frame";
 import { ticks, View } from "../timeline/scale";
+import { Waiting } from "./waiting";
 
 const kLabels = 150;
 const kAxis = 24;
@@ -33,17 +35,9 @@ export function hasRankSteps(): boolean {
 }
 
 export function RankLanes({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
-  const [steps, setSteps] = useState<RankSteps | null>(null);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    inflate(base64Bytes(elementText("stepscope-fleet"))).then(
-      (bytes) => setSteps(readRankSteps(new Container(bytes))),
-      (error: Error) => setFailed(error.message),
-    );
-  }, []);
-  if (failed) return <p role="alert">{failed}</p>;
-  if (!steps) return <p class="faint">Unpacking the steps…</p>;
-  return <Lanes fleet={fleet} theme={theme} steps={steps} />;
+  const loaded = useLoaded<RankSteps>(async () => readRankSteps(await unpack("stepscope-fleet")), []);
+  if (!isLoaded(loaded)) return <Waiting of={loaded} what="steps" />;
+  return <Lanes fleet={fleet} theme={theme} steps={loaded.model} />;
 }
 
 type Order = "late" | "rank";
@@ -53,11 +47,12 @@ const kPartWords: Record<Part, string> = {
   wait: "waits for other ranks",
 };
 
+// Communication and waits as in the bars above, where waits are its hatched colour: rows of a pixel have no room for a hatch.
 function partColours(theme: Theme): Record<Part, string> {
   return {
-    own: kindColour("matmul", theme),
-    communication: kindColour("attention", theme),
-    wait: "#e69f00",
+    own: theme === "light" ? "#4f74b8" : "#6d90d3",
+    communication: kindColour("communication", theme),
+    wait: theme === "light" ? "#dba6c0" : "#74405a",
   };
 }
 
@@ -188,10 +183,7 @@ class LanesPicture {
     if (first.length > kFirstSteps) this.view.show(steps.low, steps.end[first[kFirstSteps - 1]], 0.01);
     const late = new Set(fleet.stragglers);
     this.stragglers = new Set(fleet.ranks.map((rank, row) => (late.has(rank.label) ? row : -1)));
-    const on = <K extends keyof HTMLElementEventMap>(type: K, run: (event: HTMLElementEventMap[K]) => void) => {
-      canvas.addEventListener(type, run, { passive: false });
-      this.cleanups.push(() => canvas.removeEventListener(type, run));
-    };
+    const on = listener(canvas, this.cleanups);
     const observer = new ResizeObserver(() => this.resize());
     observer.observe(canvas);
     this.cleanups.push(() => observer.disconnect());
@@ -315,7 +307,8 @@ class LanesPicture {
       const x = kLabels + view.x(tick.at);
       if (x < kLabels) continue;
       context.fillStyle = colours.faint;
-      context.fillText(tick.text, x + 4, kAxis / 2);
+      if (x + 4 + context.measureText(tick.text).width <= kLabels + view.width)
+        context.fillText(tick.text, x + 4, kAxis / 2);
       context.globalAlpha = 0.35;
       context.fillRect(Math.round(x), 0, 1, height);
       context.globalAlpha = 1;

@@ -1,8 +1,8 @@
 // Several recordings: one row each, worst first; and all of them on one clock, so that who is late is seen.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { causeColour, kindColour, paint, type Theme } from "../colours";
 import type { Model } from "../data/model";
-import type { Recordings } from "../data/recordings";
+import { isLoaded, type Loaded, type Recordings, useLoaded } from "../data/recordings";
 import { mainDevice, type PageDocument, type Range, reportLabel } from "../data/report";
 import { duration, percent } from "../format";
 import { endOfPixel, fitText } from "../timeline/draw";
@@ -10,6 +10,7 @@ import { lowerBound, range } from "../timeline/lanes";
 import { ticks, View } from "../timeline/scale";
 import { FleetView } from "./fleet";
 import { FindingCard, segments } from "./overview";
+import { Waiting } from "./waiting";
 
 interface Props {
   page: PageDocument;
@@ -19,18 +20,10 @@ interface Props {
 }
 
 export function RanksView({ page, recordings, theme, onEvidence }: Props) {
-  const [models, setModels] = useState<Model[]>([]);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    let current = true;
-    Promise.all(page.reports.map((_, i) => recordings.get(i))).then(
-      (all) => current && setModels(all),
-      (error: Error) => current && setFailed(error.message),
-    );
-    return () => {
-      current = false;
-    };
-  }, [page, recordings]);
+  const loaded = useLoaded<Model[]>(
+    () => Promise.all(page.reports.map((_, i) => recordings.get(i))),
+    [page, recordings],
+  );
   return (
     <>
       <section class="verdict">
@@ -50,16 +43,14 @@ export function RanksView({ page, recordings, theme, onEvidence }: Props) {
         </ol>
       )}
       {page.joint?.fleet && <FleetView fleet={page.joint.fleet} theme={theme} />}
-      {page.reports.length > 0 && (
-        <Recorded page={page} models={models} failed={failed} theme={theme} onEvidence={onEvidence} />
-      )}
+      {page.reports.length > 0 && <Recorded page={page} loaded={loaded} theme={theme} onEvidence={onEvidence} />}
     </>
   );
 }
 
-type RecordedProps = Pick<Props, "page" | "theme" | "onEvidence"> & { models: Model[]; failed: string };
+type RecordedProps = Pick<Props, "page" | "theme" | "onEvidence"> & { loaded: Loaded<Model[]> };
 
-function Recorded({ page, models, failed, theme, onEvidence }: RecordedProps) {
+function Recorded({ page, loaded, theme, onEvidence }: RecordedProps) {
   return (
     <>
       <h2>One row a recording, worst first</h2>
@@ -114,17 +105,16 @@ function Recorded({ page, models, failed, theme, onEvidence }: RecordedProps) {
         </table>
       </div>
       <h2>On one clock</h2>
-      {failed && <p role="alert">{failed}</p>}
-      {models.length === 0 && !failed && <p class="faint">Unpacking the recordings…</p>}
-      {models.length > 0 &&
-        (page.joint?.is_one_run || overlap(models) ? (
-          <Clock page={page} models={models} theme={theme} />
-        ) : (
-          <p class="faint">
-            They were recorded at different times, so there is no clock to lay them on.
-            {page.difference && " The difference shows both, each from where a step begins."}
-          </p>
-        ))}
+      {!isLoaded(loaded) ? (
+        <Waiting of={loaded} what="recordings" />
+      ) : page.joint?.is_one_run || overlap(loaded.model) ? (
+        <Clock page={page} models={loaded.model} theme={theme} />
+      ) : (
+        <p class="faint">
+          They were recorded at different times, so there is no clock to lay them on.
+          {page.difference && " The difference shows both, each from where a step begins."}
+        </p>
+      )}
     </>
   );
 }
@@ -247,7 +237,7 @@ function drawRanks(
     context.fillStyle = colours.line;
     context.fillRect(x, 0, 1, height);
     context.fillStyle = colours.faint;
-    context.fillText(tick.text, x + 4, kAxis / 2);
+    if (x + 4 + context.measureText(tick.text).width <= view.width) context.fillText(tick.text, x + 4, kAxis / 2);
   }
   models.forEach((model, i) => {
     const y = kAxis + i * kRankRow;

@@ -4,11 +4,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Theme } from "../colours";
 import type { Model, Step } from "../data/model";
 import { medianStep, occurrences, stepsOf, type Wanted, wantedName } from "../data/occurrences";
-import { type Recordings, useModel } from "../data/recordings";
+import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import { causeWords, count, duration, shorten, words } from "../format";
 import { type Hover, type Selection, TimelineController } from "../timeline/controller";
 import { TimelinePair } from "../timeline/pair";
 import { Details } from "./details";
+import { Waiting } from "./waiting";
 
 export interface Sought {
   wanted: Wanted;
@@ -26,9 +27,8 @@ const kSides = ["A", "B"] as const;
 export function SideBySide(props: Props) {
   const before = useModel(props.recordings, props.indices[0]);
   const after = useModel(props.recordings, props.indices[1]);
-  if (!before || !after) return <p class="faint">Unpacking both recordings…</p>;
-  if ("failed" in before) return <p role="alert">{before.failed}</p>;
-  if ("failed" in after) return <p role="alert">{after.failed}</p>;
+  if (!isLoaded(before)) return <Waiting of={before} what="recordings" />;
+  if (!isLoaded(after)) return <Waiting of={after} what="recordings" />;
   return <Timelines {...props} models={[before.model, after.model]} />;
 }
 

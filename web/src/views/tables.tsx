@@ -1,10 +1,12 @@
 // Operators, kernels, shapes and modules: sorted by any column, filtered by name, copied as CSV.
 import { useMemo, useState } from "preact/hooks";
 import type { KernelSum, Model, SumRow } from "../data/model";
-import { type Recordings, useModel } from "../data/recordings";
+import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
 import { bytes, count, csvCell, percent, quantity, words } from "../format";
 import { amount, number, text, time } from "./columns";
+import { FilterBox } from "./filter_box";
+import { Waiting } from "./waiting";
 
 export interface TableColumn<Row> {
   key: string;
@@ -128,8 +130,7 @@ export function TablesView({
 }) {
   const loaded = useModel(recordings, index);
   const [name, setName] = useState<TableName>("operators");
-  if (!loaded) return <p class="faint">Unpacking the recording…</p>;
-  if ("failed" in loaded) return <p role="alert">{loaded.failed}</p>;
+  if (!isLoaded(loaded)) return <Waiting of={loaded} what="recording" />;
   return (
     <>
       <div class="choices" role="tablist" aria-label="Tables">
@@ -214,15 +215,7 @@ export function DataTable<Row>({
     <>
       {!unfiltered && (
         <div class="tools">
-          <label>
-            filter{" "}
-            <input
-              type="search"
-              value={filter}
-              onInput={(e) => setFilter(e.currentTarget.value)}
-              placeholder="part of a name"
-            />
-          </label>
+          <FilterBox label="filter" value={filter} onInput={setFilter} />
           <button type="button" onClick={copy}>
             Copy as CSV
           </button>

@@ -2,13 +2,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { causeColour, kindColour, type Theme } from "../colours";
 import type { Model } from "../data/model";
-import { type Recordings, useModel } from "../data/recordings";
+import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Range, Report } from "../data/report";
 import { search } from "../data/search";
 import { rangeTotals } from "../data/totals";
 import { causeWords, count, duration, percent, shorten, words } from "../format";
 import { type Hover, type Selection, TimelineController, type TimeRange } from "../timeline/controller";
 import { Details } from "./details";
+import { Waiting } from "./waiting";
 
 export interface Focus {
   range: Range;
@@ -25,8 +26,7 @@ interface Props {
 
 export function TimelineView(props: Props) {
   const loaded = useModel(props.recordings, props.index);
-  if (!loaded) return <p class="faint">Unpacking the recording…</p>;
-  if ("failed" in loaded) return <p role="alert">{loaded.failed}</p>;
+  if (!isLoaded(loaded)) return <Waiting of={loaded} what="recording" />;
   if (loaded.model.host.count + loaded.model.gpu.count === 0)
     return <p class="faint">This recording has no events to draw.</p>;
   return <Timeline {...props} model={loaded.model} />;
@@ -321,6 +321,11 @@ function Legend({ model, theme }: { model: Model; theme: Theme }) {
           </li>
         ))}
       </ul>
+      {model.waits.hidden.includes(1) && (
+        <p class="faint">
+          ▼ marks a hidden wait of the host: one in mid-step, after which the queue of launches runs dry.
+        </p>
+      )}
       <p class="faint">Drag the ruler to select a range and see its totals.</p>
     </>
   );
