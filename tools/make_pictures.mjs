@@ -6,7 +6,7 @@
 // another size would come into the repository unnoticed.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { closeBrowser, data, folder, makePage, openPage, openTab, root, run } from "../tests/web/browser.mjs";
+import { closeBrowser, folder, makePage, openPage, openTab, root, run } from "../tests/web/browser.mjs";
 
 const kShrink = `
 import sys
@@ -16,7 +16,9 @@ for path in sys.argv[1:]:
     image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 `;
 const out = (name) => join(root, "docs/view", `${name}.png`);
-const h200 = (name) => data(`h200/${name}.pt.trace.json.gz`);
+// Paths as a reader would type them: a page shows them.
+process.chdir(root);
+const h200 = (name) => `tests/data/h200/${name}.pt.trace.json.gz`;
 const pictures = [];
 
 // Opens a page, does what shows something, and takes so many pixels of it from the top.
@@ -63,7 +65,7 @@ await picture("memory", makePage("memory", h200("memspike")), 640, async (page) 
   await openTab(page, "Memory");
   await page.locator(".memory canvas").waitFor();
 });
-await picture("snapshot", makePage("snapshot", data("memory/h200/snapx.oom.pickle.gz")), 900, async (page) => {
+await picture("snapshot", makePage("snapshot", "tests/data/memory/h200/snapx.oom.pickle.gz"), 900, async (page) => {
   await page.locator("#h-what-if").waitFor();
   await page.evaluate(() => document.querySelector("#h-what-if").scrollIntoView());
 });
