@@ -213,7 +213,7 @@ void drop_copied_runs(GateSide& side) {
 std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs) {
   std::vector<RankSummary> summaries;
   for (const GateRun& run : runs) {
-    RankSummary summary;
+    RankSummary& summary = summaries.emplace_back();
     summary.source = run.source;
     summary.device_name = run.device_name;
     summary.is_host_only = true;
@@ -233,7 +233,6 @@ std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs)
       at_ns += step.duration_ns;
       summary.steps.push_back(step);
     }
-    summaries.push_back(std::move(summary));
   }
   return summaries;
 }

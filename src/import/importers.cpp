@@ -57,6 +57,32 @@ Error nothing_there(const ByteSource& source, const std::string& name) {
   return {ErrorCode::kEmpty, "file is empty", name};
 }
 
+// What people try and we do not read, and what to give or do instead.
+struct OtherFormat {
+  std::string_view name_end;
+  std::string_view start;  // of the text; empty: only the name tells
+  const char* what;
+};
+constexpr std::array kOtherFormats = {
+    OtherFormat{".xplane.pb", "", "an XSpace file of JAX or TensorFlow: give the .trace.json.gz that lies beside it"},
+    OtherFormat{".nsys-rep", "", "a report of Nsight Systems: record the program with `stepscope run -- COMMAND`"},
+    OtherFormat{".qdrep", "", "a report of Nsight Systems: record the program with `stepscope run -- COMMAND`"},
+    OtherFormat{"", "SQLite format 3", "an SQLite file: record the program with `stepscope run -- COMMAND`"},
+    OtherFormat{".pftrace", "", "a protobuf of Perfetto: its `traceconv json` makes the JSON that is read here"},
+    OtherFormat{".perfetto-trace", "", "a protobuf of Perfetto: its `traceconv json` makes the JSON that is read here"},
+};
+
+Error unknown_format(std::string_view prefix, const std::string& name) {
+  std::string what =
+      "no known format starts like this; read are the trace JSON of PyTorch, JAX and Chrome, plain or gzip, "
+      "and captures of `stepscope run`";
+  for (const OtherFormat& other : kOtherFormats) {
+    const bool is_it = std::string_view(name).ends_with(other.name_end) && prefix.starts_with(other.start);
+    if (is_it) what = other.what;
+  }
+  return {ErrorCode::kUnknownFormat, "not a trace: " + what, name, 0};
+}
+
 }  // namespace
 
 bool looks_like_trace(std::string_view prefix) {
@@ -82,7 +108,7 @@ Result<std::vector<Trace>> read_traces(std::unique_ptr<ByteSource> opened, const
     const std::unique_ptr<ByteSource> source = put_back(std::move(prefix), std::move(opened));
     return importer.read(*source, name, options);
   }
-  return Error{ErrorCode::kUnknownFormat, "not a trace: no known format starts like this", name, 0};
+  return unknown_format(prefix, name);
 }
 
 Result<std::vector<Trace>> read_traces(const std::string& path, const ReadOptions& options) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "import/bytes/byte_source.h"
+
 namespace stepscope {
 namespace {
 
@@ -28,6 +30,26 @@ TEST(Importers, ReadARecordedTrace) {
   EXPECT_EQ(trace.memory_events.size(), 5628U);
   EXPECT_EQ(trace.info.metadata_event_count, 60U);
   EXPECT_TRUE(trace.notes.all().empty());
+}
+
+std::string refusal_of(std::string text, const std::string& name) {
+  const Result<std::vector<Trace>> traces = read_traces(bytes_of(std::move(text)), name);
+  return traces.has_value() ? "" : traces.error().to_string();
+}
+
+TEST(Importers, AFormatThatIsNotReadIsRefusedWithWhatToGiveInstead) {
+  const auto npos = std::string::npos;
+  EXPECT_NE(refusal_of("\n\5hello", "plugins/vm.xplane.pb").find(".trace.json.gz"), npos);
+  EXPECT_NE(refusal_of("\1\2\3", "run.nsys-rep").find("stepscope run"), npos);
+  EXPECT_NE(refusal_of("SQLite format 3", "run.db").find("SQLite"), npos);
+  EXPECT_NE(refusal_of("\n\5hello", "a.pftrace").find("traceconv json"), npos);
+  EXPECT_NE(refusal_of("hello", "xplane.pb").find("PyTorch, JAX and Chrome"), npos);
+}
+
+TEST(Importers, ANameDecidesNothingWhereTheContentIsATrace) {
+  EXPECT_EQ(refusal_of(R"({"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]})",
+                       "a.xplane.pb"),
+            "");
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ void add_annotations(const Trace& trace, MemorySnapshot& snapshot) {
   for (const SpanId id : trace.spans.ids().ids()) {
     std::string name(trace.text(trace.spans.name[id]));
     const MaybeInt step = trace.spans.step_number[id];
-    if (step.has_value() && !name.starts_with("ProfilerStep#")) name += "#" + std::to_string(step.value());
+    if (step.has_value() && !name.starts_with("ProfilerStep#")) name.append("#").append(std::to_string(step.value()));
     const StringId copied = snapshot.strings.intern(name);
     marks.push_back({trace.spans.start_ns[id], true, copied});
     marks.push_back({std::max(trace.spans.end_ns[id], trace.spans.start_ns[id] + 1), false, copied});
