@@ -11,6 +11,11 @@
 function(stepscope_python_module name)
   cmake_parse_arguments(room "" "" "DEPENDS;LIBRARIES" ${ARGN})
   find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+  # A free-threaded build loads no module of the stable ABI before 3.15's own, and the package was tried on none.
+  if(Python_SOABI MATCHES "[0-9]t-")
+    message(FATAL_ERROR "Free-threaded CPython (${Python_SOABI}) is not supported: take python${Python_VERSION_MAJOR}."
+                        "${Python_VERSION_MINOR} with its lock. The program alone needs no Python: -DSTEPSCOPE_BUILD_PYTHON=OFF.")
+  endif()
   execute_process(
     COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
     OUTPUT_VARIABLE nanobind_ROOT
