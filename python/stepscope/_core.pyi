@@ -49,6 +49,7 @@ class Recording:
 def read(
     path: bytes, threads: int = 0, progress: Callable[[int, int | None], object] | None = None
 ) -> list[Recording]: ...
+def torch_flops(name: str, input_dims: str, concrete_inputs: str) -> float | None: ...
 def report_json(recordings: Sequence[Recording], request: Request) -> str: ...
 def report_text(recordings: Sequence[Recording], request: Request, width: int = 80, colour: bool = False) -> str: ...
 
@@ -98,6 +99,13 @@ class Measurement:
     has_warnings: bool
     warnings: list[str]
     title: str
+    stmt: str
+    setup: str
+    label: str | None
+    sub_label: str | None
+    description: str | None
+    env: str | None
+    as_row_name: str
     num_threads: int
     def percentile(self, percent: float) -> float: ...
     def meets_confidence(self, threshold: float = 0.1) -> bool: ...
@@ -110,6 +118,7 @@ class Timer:
         run: Callable[[int], object],
         num_threads: int,
         set_num_threads: Callable[[int], int] | None,
+        clock: Callable[[], float] | None,
         statement: str,
         setup_text: str,
         label: str,

@@ -61,8 +61,9 @@ class Timer:
     """How long `stmt` takes, a run of it.
 
     `stmt`: code, or a callable without arguments. `setup`: code that runs once, before anything is timed, and whose
-    names the statement sees. `globals`: further names. `num_threads`: of torch's CPU operators. `label`, `sub_label`,
-    `description`, `env` say in tables (`compare`) what was timed.
+    names the statement sees. `timer`: tells seconds, and waits for a device where there is one; left out, the library's
+    clocks do. `globals`: further names. `num_threads`: of torch's CPU operators. `label`, `sub_label`, `description`, `env`
+    say in tables (`compare`) what was timed. `language`: Python only; C++ has stepscope/timer.h.
 
     All methods give a `Measurement`, whose times are seconds of one run.
     """
@@ -72,13 +73,17 @@ class Timer:
         stmt: str | Callable[[], object] = "pass",
         setup: str = "pass",
         global_setup: str = "",
+        timer: Callable[[], float] | None = None,
         globals: dict[str, Any] | None = None,
         label: str | None = None,
         sub_label: str | None = None,
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
+        language: object = "python",
     ) -> None:
+        if str(getattr(language, "name", language)).lower() not in ("python", "py"):
+            raise ValueError(f"language: Python alone, not {language!r}; C++ has stepscope/timer.h")
         if global_setup:
             raise ValueError("global_setup belongs to C++ snippets, which this Timer does not time")
         if num_threads < 1:
@@ -93,6 +98,7 @@ class Timer:
             _compile(code, setup, names),
             num_threads,
             _torch_threads(),
+            timer,
             text.strip(),
             "" if setup == "pass" else setup.strip(),
             label or "",
@@ -119,6 +125,28 @@ class Timer:
     ) -> Measurement:
         """Blocks until IQR / median < `threshold`, or until `max_run_time` seconds have passed."""
         return self._timer.adaptive_autorange(threshold, min_run_time, max_run_time, callback)
+
+
+    # What torch's Timer has and does not do, and what this one does not do.
+
+    def repeat(self, repeat: int = -1, number: int = -1) -> None:
+        """Not there, as in torch: `blocked_autorange` and `timeit` are."""
+        raise NotImplementedError("see Timer.blocked_autorange")
+
+    def autorange(self, callback: BlockCallback | None = None) -> None:
+        """Not there, as in torch: `blocked_autorange` is."""
+        raise NotImplementedError("see Timer.blocked_autorange")
+
+    def collect_callgrind(
+        self,
+        number: int = 100,
+        *,
+        repeats: int | None = None,
+        collect_baseline: bool = True,
+        retain_out_file: bool = False,
+    ) -> Any:
+        """Not there: instructions are Valgrind's to count."""
+        raise NotImplementedError("instructions are not counted here; torch.utils.benchmark.Timer does, with Valgrind")
 
 
 def compare(

@@ -9,7 +9,9 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterator, Sequence
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, overload
 
@@ -27,12 +29,18 @@ class Table:
     >>> duckdb.sql("select name, count(*) from kernels group by name")                      # doctest: +SKIP
 
     Text columns are dictionary-encoded where they come from a trace. `columns` maps each name to its unit and meaning.
+    Pickling keeps what the table was asked of, as that is pickled, and asks again.
     """
 
-    __slots__ = ("_table",)
+    __slots__ = ("_table", "_asked")
 
-    def __init__(self, table: _core.Table) -> None:
+    def __init__(self, table: _core.Table, *asked: Any) -> None:
+        """`asked`: the owner, the name of its method (or property) and the arguments that give this table again."""
         self._table = table
+        self._asked = asked
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ask_again, self._asked
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
@@ -65,14 +73,47 @@ class Table:
         return f"<stepscope.Table: {len(self)} rows of {', '.join(self._table.column_names)}>"
 
 
+def _ask_again(owner: Any, name: str, *arguments: Any) -> Any:
+    found = getattr(owner, name)
+    return found(*arguments) if callable(found) else found
+
+
+class ReportText:
+    """Writes a report for a place of some width: `owner._report_text(request, width, colour)`.
+
+    Pickled, it keeps the text of 80 columns and the owner in its own pickled form, so that the report of a file can be
+    printed where the file is not; only another width reads it again.
+    """
+
+    WIDTH = 80
+
+    def __init__(self, owner: Any, request: Any) -> None:
+        self._owner, self._request = owner, request
+        self._pickled, self._told = b"", ""
+
+    def __call__(self, width: int, colour: bool) -> str:
+        if self._owner is None and (width, colour) == (self.WIDTH, False):
+            return self._told
+        if self._owner is None:
+            self._owner = pickle.loads(self._pickled)
+        return str(self._owner._report_text(self._request, width, colour))
+
+    def __getstate__(self) -> tuple[bytes, str, Any]:
+        return self._pickled or pickle.dumps(self._owner), self(self.WIDTH, False), self._request
+
+    def __setstate__(self, state: tuple[bytes, str, Any]) -> None:
+        self._owner = None
+        self._pickled, self._told, self._request = state
+
+
 class Report:
     """The answer as data, as text and, in a notebook, as a page.
 
     `report["verdict"]` and every other key are those of docs/formats/report.md; `print(report)` is what the command
-    prints; `report.text(width=120)` the same for a wider place.
+    prints; `report.text(width=120)` the same for a wider place. Pickling keeps the data and the text of 80 columns.
     """
 
-    def __init__(self, document: str, text_of: Any) -> None:
+    def __init__(self, document: str, text_of: Callable[[int, bool], str]) -> None:
         self.data: dict[str, Any] = json.loads(document)
         self._text_of = text_of
 
@@ -121,15 +162,23 @@ class Report:
 class Trace:
     """One recording: what one process (one rank) did. Made by `load`; immutable, so threads may share it.
 
-    Pickling keeps the path and reads the file again, so a trace may be handed to another process that sees the file.
+    Pickling keeps the path and reads the file again, so a trace may be handed to another process that sees the file. What
+    `stepscope.torch` captured has no file any more: its pickle holds the whole trace, as Chrome's, compressed.
     """
 
-    def __init__(self, recording: _core.Recording, path: str, index: int, threads: int) -> None:
+    def __init__(self, recording: _core.Recording, origin: tuple[str, int, int] | None) -> None:
+        """`origin`: path, number of the recording in the file, threads to read with; None: there is no file."""
         self._recording = recording
-        self._origin = (path, index, threads)
+        self._origin = origin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _load_one, self._origin
+        if self._origin is not None:
+            return _load_one, self._origin
+        with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+            path = os.path.join(folder, "trace.json.gz")
+            self._recording.write_chrome_trace(path, [])
+            with open(path, "rb") as file:
+                return _load_bytes, (file.read(),)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -157,11 +206,11 @@ class Trace:
         for the steps alone; `device`: CUDA ordinal; `peak_flops`: FLOP/s of one GPU, dense, for MFU; `top`: rows of the
         tables, 0 for none.
         """
-        request = _core.Request(steps, whole_file, device, peak_flops, top)
-        recording = self._recording
-        return Report(
-            recording.report_json(request), lambda width, colour: recording.report_text(request, width, colour)
-        )
+        request = (steps, whole_file, device, peak_flops, top)
+        return Report(self._recording.report_json(_core.Request(*request)), ReportText(self, request))
+
+    def _report_text(self, request: tuple[Any, ...], width: int, colour: bool) -> str:
+        return self._recording.report_text(_core.Request(*request), width, colour)
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -171,19 +220,19 @@ class Trace:
     @property
     def steps(self) -> Table:
         """One row a complete step."""
-        return Table(self._recording.steps(_core.Request()))
+        return Table(self._recording.steps(_core.Request()), self, "steps")
 
     def kernels(self) -> Table:
         """One row a kernel, copy or set that ran."""
-        return Table(self._recording.kernels(_core.Request()))
+        return Table(self._recording.kernels(_core.Request()), self, "kernels")
 
     def gaps(self) -> Table:
         """One row a gap in which a device was idle, with its cause."""
-        return Table(self._recording.gaps(_core.Request()))
+        return Table(self._recording.gaps(_core.Request()), self, "gaps")
 
     def ops(self, by: By = "name", stack_depth: int = 5) -> Table:
         """key_averages: one row an operator's name, input shape, stack or module; times in ns."""
-        return Table(self._recording.ops(by, stack_depth))
+        return Table(self._recording.ops(by, stack_depth), self, "ops", by, stack_depth)
 
     def ops_text(
         self, by: By = "name", sort: str = "", limit: int | None = 30, width: int = 160, stack_depth: int = 5
@@ -193,7 +242,7 @@ class Trace:
 
     def table(self, name: str) -> Table:
         """A table of the trace as it was read: one of `table_names`."""
-        return Table(self._recording.table(name))
+        return Table(self._recording.table(name), self, "table", name)
 
     @property
     def table_names(self) -> list[str]:
@@ -227,12 +276,12 @@ class Run(Sequence[Trace]):
 
     def report(self, *, steps: str = "", top: int = 0) -> Report:
         """One row a recording, the worst first, and what all of them together show (stragglers)."""
-        request = _core.Request(steps, False, None, None, top)
+        request = (steps, False, None, None, top)
         recordings = [trace._recording for trace in self.traces]
-        return Report(
-            _core.report_json(recordings, request),
-            lambda width, colour: _core.report_text(recordings, request, width, colour),
-        )
+        return Report(_core.report_json(recordings, _core.Request(*request)), ReportText(self, request))
+
+    def _report_text(self, request: tuple[Any, ...], width: int, colour: bool) -> str:
+        return _core.report_text([trace._recording for trace in self.traces], _core.Request(*request), width, colour)
 
     def __repr__(self) -> str:
         return f"<stepscope.Run: {len(self)} recordings>"
@@ -275,7 +324,15 @@ def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
 
 
 def _load_one(path: str, index: int, threads: int) -> Trace:
-    return Trace(_core.read(os.fsencode(path), threads)[index], path, index, threads)
+    return Trace(_core.read(os.fsencode(path), threads)[index], (path, index, threads))
+
+
+def _load_bytes(content: bytes) -> Trace:
+    with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+        path = os.path.join(folder, "trace.json.gz")
+        with open(path, "wb") as file:
+            file.write(content)
+        return Trace(_core.read(os.fsencode(path))[0], None)
 
 
 @overload
@@ -294,10 +351,10 @@ def load(path: PathLike | Sequence[PathLike], *, threads: int = 0, progress: boo
     """
     if isinstance(path, (str, os.PathLike)):
         where = os.fspath(path)
-        return Trace(_read(where, threads, progress)[0], where, 0, threads)
+        return Trace(_read(where, threads, progress)[0], (where, 0, threads))
     traces = []
     for each in path:
         where = os.fspath(each)
         for index, recording in enumerate(_read(where, threads, progress)):
-            traces.append(Trace(recording, where, index, threads))
+            traces.append(Trace(recording, (where, index, threads)))
     return Run(traces)

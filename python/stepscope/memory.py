@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _core
-from ._trace import PathLike, Report, Table, progress_bar
+from ._trace import PathLike, Report, ReportText, Table, progress_bar
 
 Grouping = Literal["line", "stack", "category", "span", "module", "device", "stream", "pool"]
 
@@ -77,21 +77,22 @@ class Snapshot:
 
         `what_if`: settings to simulate beside it; `top`: rows of each table.
         """
-        recording, settings = self._recording, list(what_if)
-        return Report(
-            recording.report_json(at, by, device, settings, capacity_bytes, top),
-            lambda width, colour: recording.report_text(at, by, device, settings, capacity_bytes, top, width, colour),
-        )
+        request = (at, by, device, list(what_if), capacity_bytes, top)
+        return Report(self._recording.report_json(*request), ReportText(self, request))
+
+    def _report_text(self, request: tuple[Any, ...], width: int, colour: bool) -> str:
+        at, by, device, settings, capacity_bytes, top = request
+        return self._recording.report_text(at, by, device, settings, capacity_bytes, top, width, colour)
 
     # ---- Who held it.
 
     def live(self, at: str = "", device: int | None = None) -> Table:
         """One row an allocation that was held at the moment: from its allocation until its free completed."""
-        return Table(self._recording.live(at, device))
+        return Table(self._recording.live(at, device), self, "live", at, device)
 
     def live_by(self, by: Grouping = "line", at: str = "", device: int | None = None) -> Table:
         """The same in groups: name, requested bytes, count; most first. The rows sum to the whole live set."""
-        return Table(self._recording.live_by(by, at, device))
+        return Table(self._recording.live_by(by, at, device), self, "live_by", by, at, device)
 
     def categories(self, at: str = "", device: int | None = None) -> Table:
         """`live_by("category")`: parameters, gradients, activations, optimizer state, ..."""
@@ -99,35 +100,39 @@ class Snapshot:
 
     def diff(self, after: Snapshot, *, by: Grouping = "line", at: str = "", device: int | None = None) -> Table:
         """What `after` holds more and less than this one, each at its moment; largest difference first."""
-        return Table(self._recording.diff(after._recording, by, at, device))
+        found = self._recording.diff(after._recording, by, at, device)
+        return Table(found, self, "_diff", after, by, at, device)
+
+    def _diff(self, after: Snapshot, by: Grouping, at: str, device: int | None) -> Table:
+        return self.diff(after, by=by, at=at, device=device)
 
     # ---- When.
 
     def levels(self, device: int | None = None) -> Table:
         """Requested, allocated, active and reserved bytes after each event; the first row is before all of them."""
-        return Table(self._recording.levels(device))
+        return Table(self._recording.levels(device), self, "levels", device)
 
     def allocations(self, device: int | None = None) -> Table:
         """One row an allocation that was live at some moment, with its line, stack, category and the events of its life."""
-        return Table(self._recording.allocations(device))
+        return Table(self._recording.allocations(device), self, "allocations", device)
 
     def events(self, device: int | None = None) -> Table:
         """What the allocator did, one row an entry of the history, as recorded."""
-        return Table(self._recording.events(device))
+        return Table(self._recording.events(device), self, "events", device)
 
     def steps(self, device: int | None = None) -> Table:
         """One row a training step with its peak; empty where no annotation marks steps."""
-        return Table(self._recording.steps(device))
+        return Table(self._recording.steps(device), self, "steps", device)
 
     # ---- What the allocator held when the snapshot was written.
 
     def segments(self, device: int | None = None) -> Table:
         """One row a segment that was taken from the device."""
-        return Table(self._recording.segments(device))
+        return Table(self._recording.segments(device), self, "segments", device)
 
     def blocks(self, device: int | None = None) -> Table:
         """One row a block of them, free ones too."""
-        return Table(self._recording.blocks(device))
+        return Table(self._recording.blocks(device), self, "blocks", device)
 
     def memory_summary(self, device: int | None = None, abbreviated: bool = False) -> str:
         """The table of torch.cuda.memory_summary(), with `-` for what a snapshot cannot know."""
@@ -144,7 +149,11 @@ class Snapshot:
         Raises TraceError where the recorded settings, replayed, do not return every recorded address: then the simulation
         is not that allocator, and its answers are withheld. Raises ValueError for settings that there are not.
         """
-        return Table(self._recording.what_if(list(settings), capacity_bytes, device))
+        found = self._recording.what_if(list(settings), capacity_bytes, device)
+        return Table(found, self, "_what_if", settings, capacity_bytes, device)
+
+    def _what_if(self, settings: Sequence[str], capacity_bytes: int | None, device: int | None) -> Table:
+        return self.what_if(*settings, capacity_bytes=capacity_bytes, device=device)
 
     def __str__(self) -> str:
         return str(self.report())

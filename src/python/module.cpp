@@ -14,6 +14,7 @@
 
 #include "analyze/memory_timeline.h"
 #include "analyze/stacks.h"
+#include "efficiency/operator_flops.h"
 #include "export/chrome_trace.h"
 #include "export/text_sink.h"
 #include "python/bindings.h"
@@ -86,6 +87,7 @@ AveragesOptions averages_options(const Recording& recording, std::string_view by
 std::string ops_text(const Recording& recording, std::string_view by, std::size_t stack_depth, std::string_view sort,
                      std::optional<std::size_t> limit, std::size_t width, bool as_json) {
   const AveragesOptions options = averages_options(recording, by, stack_depth);
+  const nb::gil_scoped_release others_run;
   const Averages averages = compute_averages(recording.trace(), options);
   OpsTable table{averages, {}, options.group_by, std::string(sort)};
   if (sort.empty()) {
@@ -129,7 +131,11 @@ void write_timeline(const Recording& recording, const std::string& path, std::in
 }
 
 std::vector<std::string> folded_stacks(const Recording& recording, std::string_view metric) {
-  const auto stacks = compute_folded_stacks(recording.trace(), metric);
+  std::optional<std::vector<FoldedStack>> stacks;
+  {
+    const nb::gil_scoped_release others_run;
+    stacks = compute_folded_stacks(recording.trace(), metric);
+  }
   if (!stacks) throw nb::value_error(("no metric '" + std::string(metric) + "'").c_str());
   std::vector<std::string> lines;
   for (const FoldedStack& stack : *stacks) lines.push_back(stack.line());
@@ -234,7 +240,9 @@ void bind_recording(nb::module_& m) {
       .def(
           "ops",
           [](const Recording& self, std::string_view by, std::size_t stack_depth) {
-            return Table{averages_table(self.trace(), averages_options(self, by, stack_depth))};
+            const AveragesOptions options = averages_options(self, by, stack_depth);
+            const nb::gil_scoped_release others_run;
+            return Table{averages_table(self.trace(), options)};
           },
           nb::arg("by") = "name", nb::arg("stack_depth") = 5)
       .def("write_chrome_trace", write_chrome, nb::arg("path"), nb::arg("metadata"))
@@ -260,6 +268,13 @@ NB_MODULE(_core, m) {
   bind_memory(m);
   m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
         "All recordings of a file (its name as os.fsencode gives it); gzip and format are found from the content.");
+  m.def(
+      "torch_flops",
+      [](std::string_view name, std::string_view input_dims, std::string_view concrete_inputs) {
+        return compute_torch_flops(name, input_dims, concrete_inputs);
+      },
+      nb::arg("name"), nb::arg("input_dims"), nb::arg("concrete_inputs"),
+      "FLOPs of one operator by PyTorch's own formulas, from the columns of the table `ops`; None: it has none.");
   m.def(
       "report_json",
       [](const std::vector<std::shared_ptr<Recording>>& all, const Request& request) {

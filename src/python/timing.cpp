@@ -3,7 +3,11 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <tuple>
 
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -43,12 +47,31 @@ BlockCallback block_callback(const std::optional<nb::callable>& callback) {
   return [call = *callback](std::int64_t number, double block_ns) { call(number, seconds(block_ns)); };
 }
 
+// A function of the user's that tells seconds, as torch's `timer`; waiting for a device is that function's affair.
+class CallableClock final : public Clock {
+ public:
+  explicit CallableClock(nb::callable tell) : tell_(std::move(tell)) {}
+  [[nodiscard]] std::string name() const override { return "timer"; }
+  [[nodiscard]] bool is_device() const override { return false; }
+  Status synchronize() override { return Done{}; }
+  [[nodiscard]] std::int64_t now_ns() override { return std::llround(nb::cast<double>(tell_()) * kNsPerSecond); }
+  Result<ClockEvent> record_event() override { return ClockEvent{}; }
+  Status wait_event(ClockEvent /*event*/) override { return Done{}; }
+  Result<double> elapsed_ns(ClockEvent /*begin*/, ClockEvent /*end*/) override {
+    return Error{ErrorCode::kUnsupported, "a timer of the program's own has no events", {}};
+  }
+  void release_event(ClockEvent /*event*/) override {}
+
+ private:
+  nb::callable tell_;
+};
+
 struct TextsOfTask {
   std::string statement, setup, label, sub_label, description, env;
 };
 
 Timer make_timer(nb::callable run, int num_threads, const std::optional<nb::callable>& set_num_threads,
-                 TextsOfTask texts) {
+                 const std::optional<nb::callable>& clock, TextsOfTask texts) {
   TimerOptions options;
   options.label = std::move(texts.label);
   options.sub_label = std::move(texts.sub_label);
@@ -60,8 +83,32 @@ Timer make_timer(nb::callable run, int num_threads, const std::optional<nb::call
   if (set_num_threads) {
     options.set_num_threads = [call = *set_num_threads](int count) { return nb::cast<int>(call(count)); };
   }
+  if (clock) options.default_clock = [tell = *clock] { return std::make_unique<CallableClock>(tell); };
   return Timer(BatchCallable{[run = std::move(run)](std::int64_t count) { run(count); }}, std::move(options));
 }
+
+// What pickle keeps of a measurement: texts of the task, its threads, blocks in ns, runs a block, notes.
+using MeasurementState =
+    std::tuple<std::vector<std::string>, int, std::vector<double>, std::int64_t, std::vector<std::string>>;
+
+MeasurementState state_of(const Measurement& self) {
+  const TaskSpec& task = self.task();
+  return {{task.statement, task.setup, task.label, task.sub_label, task.description, task.env},
+          task.num_threads,
+          self.raw_times_ns(),
+          self.number_per_run(),
+          self.notes()};
+}
+
+void set_state(Measurement& self, const MeasurementState& state) {
+  const auto& [texts, num_threads, raw_times_ns, number_per_run, notes] = state;
+  if (texts.size() != 6) throw nb::value_error("no state of a Measurement");
+  TaskSpec task{texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], num_threads};
+  new (&self) Measurement(value_or_raise(Measurement::make(std::move(task), raw_times_ns, number_per_run, notes)));
+}
+
+// torch has None where nothing was given.
+std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); }
 
 void bind_measurement(nb::module_& m) {
   nb::class_<Measurement>(m, "Measurement", "Times of one task, in seconds of one run.")
@@ -78,9 +125,18 @@ void bind_measurement(nb::module_& m) {
       .def_prop_ro("has_warnings", &Measurement::has_warnings)
       .def_prop_ro("warnings", &Measurement::warnings)
       .def_prop_ro("title", [](const Measurement& self) { return self.task().title(); })
+      .def_prop_ro("stmt", [](const Measurement& self) { return self.task().statement; })
+      .def_prop_ro("setup", [](const Measurement& self) { return self.task().setup; })
+      .def_prop_ro("label", [](const Measurement& self) { return given(self.task().label); })
+      .def_prop_ro("sub_label", [](const Measurement& self) { return given(self.task().sub_label); })
+      .def_prop_ro("description", [](const Measurement& self) { return given(self.task().description); })
+      .def_prop_ro("env", [](const Measurement& self) { return given(self.task().env); })
+      .def_prop_ro("as_row_name", [](const Measurement& self) { return self.task().row_name(); })
       .def_prop_ro("num_threads", [](const Measurement& self) { return self.task().num_threads; })
       .def("meets_confidence", &Measurement::meets_confidence, nb::arg("threshold") = 0.1)
       .def_static("merge", merge_measurements, nb::arg("measurements"))
+      .def("__getstate__", [](const Measurement& self) { return state_of(self); })
+      .def("__setstate__", [](Measurement& self, const MeasurementState& state) { set_state(self, state); })
       .def("__str__", &Measurement::to_string)
       .def("__repr__", &Measurement::to_string);
   m.def(
@@ -100,14 +156,15 @@ void bind_timer(nb::module_& m) {
       .def(
           "__init__",
           [](Timer* self, nb::callable run, int num_threads, std::optional<nb::callable> set_num_threads,
-             std::string statement, std::string setup_text, std::string label, std::string sub_label,
-             std::string description, std::string env) {
-            new (self) Timer(make_timer(std::move(run), num_threads, set_num_threads,
+             std::optional<nb::callable> clock, std::string statement, std::string setup_text, std::string label,
+             std::string sub_label, std::string description, std::string env) {
+            new (self) Timer(make_timer(std::move(run), num_threads, set_num_threads, clock,
                                         {std::move(statement), std::move(setup_text), std::move(label),
                                          std::move(sub_label), std::move(description), std::move(env)}));
           },
-          nb::arg("run"), nb::arg("num_threads"), nb::arg("set_num_threads").none(), nb::arg("statement"),
-          nb::arg("setup_text"), nb::arg("label"), nb::arg("sub_label"), nb::arg("description"), nb::arg("env"))
+          nb::arg("run"), nb::arg("num_threads"), nb::arg("set_num_threads").none(), nb::arg("clock").none(),
+          nb::arg("statement"), nb::arg("setup_text"), nb::arg("label"), nb::arg("sub_label"), nb::arg("description"),
+          nb::arg("env"))
       .def(
           "timeit", [](Timer& self, std::int64_t number) { return value_or_raise(self.timeit(number)); },
           nb::arg("number"))
@@ -131,6 +188,28 @@ void raise_unless(Status status) {
   if (!status) raise(status.error());
 }
 
+// What pickle keeps of step times.
+using StepTimesState =
+    std::tuple<std::string, bool, std::vector<std::int64_t>, std::vector<std::int64_t>, std::vector<std::int64_t>,
+               std::vector<std::tuple<std::int64_t, std::int64_t>>, std::int64_t, std::vector<std::string>>;
+
+StepTimesState state_of(const StepTimes& self) {
+  std::vector<std::tuple<std::int64_t, std::int64_t>> outliers;
+  for (const StepOutlier& outlier : self.outliers) outliers.emplace_back(outlier.step, outlier.duration_ns);
+  return {self.clock,   self.waited_for_each, self.warmup_ns,  self.steps_ns,
+          self.data_ns, std::move(outliers),  self.typical_ns, self.warnings};
+}
+
+void set_state(StepTimes& self, const StepTimesState& state) {
+  StepTimes times;
+  std::vector<std::tuple<std::int64_t, std::int64_t>> outliers;
+  std::tie(times.clock, times.waited_for_each, times.warmup_ns, times.steps_ns, times.data_ns, outliers,
+           times.typical_ns, times.warnings) = state;
+  for (const auto& [step, duration_ns] : outliers) times.outliers.push_back({step, duration_ns});
+  if (times.steps_ns.empty()) throw nb::value_error("no state of StepTimes");
+  new (&self) StepTimes(std::move(times));
+}
+
 void bind_step_timer(nb::module_& m) {
   nb::class_<StepTimes>(m, "StepTimes", "Times of steps, in seconds.")
       .def_ro("clock", &StepTimes::clock)
@@ -139,7 +218,6 @@ void bind_step_timer(nb::module_& m) {
       .def_prop_ro("data", [](const StepTimes& self) { return seconds(self.data_ns); })
       .def_prop_ro("outliers",
                    [](const StepTimes& self) {
-                     std::vector<std::pair<std::int64_t, double>> all;
                      nb::list list;
                      for (const StepOutlier& outlier : self.outliers) {
                        list.append(nb::make_tuple(outlier.step, seconds(static_cast<double>(outlier.duration_ns))));
@@ -151,6 +229,8 @@ void bind_step_timer(nb::module_& m) {
       .def_prop_ro("p10", [](const StepTimes& self) { return seconds(static_cast<double>(self.p10_ns())); })
       .def_prop_ro("p90", [](const StepTimes& self) { return seconds(static_cast<double>(self.p90_ns())); })
       .def_prop_ro("data_median", [](const StepTimes& self) { return seconds(self.data_median_ns()); })
+      .def("__getstate__", [](const StepTimes& self) { return state_of(self); })
+      .def("__setstate__", [](StepTimes& self, const StepTimesState& state) { set_state(self, state); })
       .def("__str__", [](const StepTimes& self) { return self.to_string(); })
       .def("__repr__", [](const StepTimes& self) { return self.to_string(); });
   nb::class_<StepTimer>(m, "StepTimer", "An event before and one after each step.")

@@ -179,6 +179,17 @@ class Files(unittest.TestCase):
             self.assertEqual(caught.exception.file, str(SNAPSHOTS / name))
             self.assertIsInstance(caught.exception.offset, int)
 
+    def test_tables_and_reports_are_pickled(self):
+        snapshot = memory.load(TRAINING)
+        tables = [snapshot.live(), snapshot.live_by("stack"), snapshot.levels(), snapshot.allocations(), snapshot.events(),
+                  snapshot.steps(), snapshot.segments(), snapshot.blocks(), snapshot.categories(), snapshot.diff(snapshot),
+                  snapshot.what_if("default")]
+        for table, again in zip(tables, pickle.loads(pickle.dumps(tables))):
+            for name in table.columns:
+                self.assertEqual(column(again, name), column(table, name))
+        report = snapshot.report(top=2)
+        self.assertEqual(str(pickle.loads(pickle.dumps(report))), str(report))
+
     def test_what_cannot_be_opened_is_pythons_own_error(self):
         with self.assertRaises(FileNotFoundError):
             memory.load("/nonexistent/snapshot.pickle")

@@ -1,6 +1,7 @@
 """Timer, steps, mfu and memory: what they give, what they refuse, and that they work without torch."""
 
 import io
+import pickle
 import subprocess
 import sys
 import time
@@ -29,6 +30,35 @@ class Time(unittest.TestCase):
         calls = []
         Timer(lambda: calls.append(1)).timeit(300)
         self.assertEqual(len(calls), 303)
+
+    def test_a_clock_of_the_users(self):
+        now = [0.0]
+
+        def spend():
+            now[0] += 0.25
+
+        measured = Timer(spend, timer=lambda: now[0]).timeit(8)
+        self.assertEqual(measured.raw_times, [2.0])
+        self.assertEqual(measured.median, 0.25)
+        with self.assertRaises(ZeroDivisionError):
+            Timer("pass", timer=lambda: 1 / 0).timeit(1)
+
+    def test_what_there_is_not_is_said(self):
+        with self.assertRaisesRegex(ValueError, "language"):
+            Timer("x", language="c++")
+        for method in ("repeat", "autorange", "collect_callgrind"):
+            with self.assertRaises(NotImplementedError):
+                getattr(Timer("pass"), method)()
+
+    def test_measurements_are_pickled(self):
+        loop = steps(range(9), warmup=2, file=False)
+        for _ in loop:
+            pass
+        measured = [Timer("pass", label="l", sub_label="s").timeit(5), loop.times]
+        again = pickle.loads(pickle.dumps(measured))
+        self.assertEqual(list(map(str, again)), list(map(str, measured)))
+        self.assertEqual((again[0].raw_times, again[0].label), (measured[0].raw_times, "l"))
+        self.assertEqual((again[1].steps, again[1].warmup, again[1].data), (loop.times.steps, loop.times.warmup, loop.times.data))
 
     def test_names_come_from_globals_and_setup(self):
         seen = []

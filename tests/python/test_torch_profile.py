@@ -17,6 +17,7 @@ from pathlib import Path
 
 import support
 import stepscope
+from torch_interface import ByHand, Interface  # noqa: F401: their tests run here
 from stepscope.torch import ProfilerAction, schedule
 
 N, W, R, S = ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE
@@ -116,18 +117,42 @@ class SameScript(unittest.TestCase):
         self.assertEqual(len(ours), len(theirs))
 
     def test_events_are_the_same(self):
-        count = {}
-        for which, prof in (("theirs", self.theirs), ("ours", self.ours)):
-            for event in prof.events():
-                name = "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
-                if name.startswith("["):
-                    continue
-                count.setdefault(name, {}).setdefault(which, 0)
-                count[name][which] += 1
-        # torch folds an operator that is its parent's only child of the same name into the parent; we list both.
-        different = {name: each for name, each in count.items() if each.get("theirs") != each.get("ours")}
-        for name, each in different.items():
-            self.assertGreaterEqual(each.get("ours", 0), each.get("theirs", 0), name)
+        from collections import Counter
+
+        def told(event):
+            parent = None if event.cpu_parent is None else event.cpu_parent.name
+            is_engine = event.name.startswith("autograd::engine")  # whose sequence numbers a capture does not have
+            joins = event.sequence_nr >= 0
+            return (event.name, event.trace_name, parent, tuple(child.name for child in event.cpu_children), event.device_type,
+                    str(event.input_shapes), str(event.structured_input_shapes), tuple(event.input_dtypes), event.flops,
+                    event.is_user_annotation, event.is_async, event.use_device, event.count, event.kernels,
+                    is_engine or (joins, joins and bool(event.fwd_thread)))
+
+        theirs, ours = self.theirs.events(), self.ours.events()
+        self.maxDiff = 2000
+        self.assertEqual([told(event) for event in ours], [told(event) for event in theirs])
+        # Numbers that were computed may be written in another way ("1." as 1).
+        self.assertEqual(Counter(event.name for event in ours if event.concrete_inputs),
+                         Counter(event.name for event in theirs if event.concrete_inputs))
+
+    def test_events_add_up_to_the_averages(self):
+        events, averages = self.ours.events(), self.ours.key_averages()
+        for name in ("self_cpu_time_total", "cpu_time_total", "flops", "count"):
+            whole = {}
+            for event in events:
+                whole[event.key] = whole.get(event.key, 0) + getattr(event, name)
+            for row in averages:
+                self.assertAlmostEqual(whole[row.key], getattr(row, name), 3, (name, row.key))
+        self.assertAlmostEqual(events.self_cpu_time_total, averages.self_cpu_time_total, 3)
+        self.assertEqual(events[0].time_range.start, 0)
+
+    def test_the_table_of_events_and_of_top_level_ones(self):
+        theirs, ours = (averages.table(top_level_events_only=True).splitlines() for averages in self.rows())
+        self.assertEqual(ours[:5], theirs[:5])  # a banner, the head
+        self.assertEqual([row.split()[0] for row in ours[5:-2]], [row.split()[0] for row in theirs[5:-2]])
+        theirs, ours = (prof.events().table(row_limit=4).splitlines() for prof in (self.theirs, self.ours))
+        self.assertEqual(ours[:3], theirs[:3])
+        self.assertEqual([row.split()[0] for row in ours[3:-2]], [row.split()[0] for row in theirs[3:-2]])
 
     def test_the_trace_written_is_one_that_can_be_read(self):
         path = sorted(Path(self.folders[1].name).iterdir())[-1]

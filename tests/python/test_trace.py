@@ -156,6 +156,26 @@ class Processes(unittest.TestCase):
         self.assertEqual(again.info, trace.info)
         self.assertLess(len(pickle.dumps(trace)), 1000)
 
+    def test_reports_and_tables_are_pickled_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json.gz"
+            path.write_bytes(support.CONV.read_bytes())
+            trace = stepscope.load(path)
+            run = stepscope.load([path])
+            tables = [trace.steps, trace.kernels(), trace.gaps(), trace.ops("shape"), trace.table("ops")]
+            reports = [trace.report(top=2), run.report()]
+            for table, again in zip(tables, pickle.loads(pickle.dumps(tables))):
+                self.assertEqual([again._table.column(name) for name in again.columns],
+                                 [table._table.column(name) for name in table.columns])
+            texts = [(report.text(), report.text(120)) for report in reports]
+            pickled = pickle.dumps(pickle.loads(pickle.dumps(reports)))  # twice: nobody asked for a text in between
+            self.assertEqual([report.text(120) for report in pickle.loads(pickled)], [wide for _, wide in texts])
+        again = pickle.loads(pickled)  # where the file is not: what is in it, in 80 columns
+        self.assertEqual([(report.data, str(report)) for report in again],
+                         [(report.data, text) for report, (text, _) in zip(reports, texts)])
+        with self.assertRaises(FileNotFoundError):
+            again[0].text(120)
+
     def test_several_processes_and_threads(self):
         expected = report_of(support.CONV)
         with multiprocessing.get_context("fork").Pool(2) as pool:

@@ -72,7 +72,7 @@ class FleetReport:
 
     def table(self) -> Table:
         """One row a rank: pandas, polars, pyarrow and DuckDB take it as it is."""
-        return Table(_core.summary_ranks(self._summary))
+        return Table(_core.summary_ranks(self._summary), self, "table")
 
     @property
     def unreadable(self) -> list[tuple[str, str]]:

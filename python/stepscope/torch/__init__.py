@@ -20,7 +20,9 @@ from ._schedule import ProfilerAction, schedule
 
 if TYPE_CHECKING:
     from torch.profiler import DeviceType as DeviceType
+    from torch.profiler import ExecutionTraceObserver as ExecutionTraceObserver
     from torch.profiler import ProfilerActivity as ProfilerActivity
+    from torch.profiler import kineto_available as kineto_available
     from torch.profiler import record_function as record_function
     from torch.profiler import supported_activities as supported_activities
 
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeviceType",
+    "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",
@@ -39,7 +43,14 @@ __all__ = [
 ]
 
 # torch's own, so that what other code does with them means the same to us.
-_OF_TORCH = ("DeviceType", "ProfilerActivity", "record_function", "supported_activities")
+_OF_TORCH = (
+    "DeviceType",
+    "ExecutionTraceObserver",
+    "ProfilerActivity",
+    "kineto_available",
+    "record_function",
+    "supported_activities",
+)
 
 
 def __getattr__(name: str) -> object:

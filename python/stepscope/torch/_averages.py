@@ -1,18 +1,17 @@
-"""key_averages and events with torch's attribute names, and the table that torch prints.
-
-Times are microseconds (float), as in torch; memory bytes.
-"""
+"""key_averages with torch's attribute names. Times are microseconds (float), as in torch; memory bytes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._table import Rows, Times
+
 
 @dataclass(frozen=True)
-class EventAverage:
+class EventAverage(Times):
     """One row: an operator's, kernel's or label's name, perhaps with its input shapes or stack."""
 
     key: str
@@ -43,87 +42,28 @@ class EventAverage:
     def name(self) -> str:
         return self.key
 
-    @property
-    def cpu_time(self) -> float:
-        """Mean of a call."""
-        return self.cpu_time_total / self.count if self.count else 0.0
 
-    @property
-    def device_time(self) -> float:
-        """Mean of a call."""
-        return self.device_time_total / self.count if self.count else 0.0
-
-    # The names of torch before 2.4.
-    @property
-    def cuda_time(self) -> float:
-        return self.device_time
-
-    @property
-    def cuda_time_total(self) -> float:
-        return self.device_time_total
-
-    @property
-    def self_cuda_time_total(self) -> float:
-        return self.self_device_time_total
-
-    @property
-    def cpu_time_str(self) -> str:
-        return format_time(self.cpu_time)
-
-    @property
-    def device_time_str(self) -> str:
-        return format_time(self.device_time)
-
-    @property
-    def cpu_time_total_str(self) -> str:
-        return format_time(self.cpu_time_total)
-
-    @property
-    def self_cpu_time_total_str(self) -> str:
-        return format_time(self.self_cpu_time_total)
-
-    @property
-    def device_time_total_str(self) -> str:
-        return format_time(self.device_time_total)
-
-    @property
-    def self_device_time_total_str(self) -> str:
-        return format_time(self.self_device_time_total)
+def sum_up(rows: Sequence[Any]) -> EventAverage:
+    """The total of events or of averages."""
+    return EventAverage(
+        key="Total",
+        count=sum(row.count for row in rows),
+        cpu_time_total=sum(row.cpu_time_total for row in rows),
+        self_cpu_time_total=sum(row.self_cpu_time_total for row in rows),
+        device_time_total=sum(row.device_time_total for row in rows),
+        self_device_time_total=sum(row.self_device_time_total for row in rows),
+        cpu_memory_usage=sum(row.cpu_memory_usage for row in rows),
+        self_cpu_memory_usage=sum(row.self_cpu_memory_usage for row in rows),
+        device_memory_usage=sum(row.device_memory_usage for row in rows),
+        self_device_memory_usage=sum(row.self_device_memory_usage for row in rows),
+        flops=sum(row.flops for row in rows),
+        is_async=False,
+        is_user_annotation=False,
+        input_shapes="",
+    )
 
 
-def format_time(time_us: float) -> str:
-    if time_us >= 1_000_000:
-        return f"{time_us / 1e6:.3f}s"
-    if time_us >= 1_000:
-        return f"{time_us / 1e3:.3f}ms"
-    return f"{time_us:.3f}us"
-
-
-def format_memory(size: int) -> str:
-    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if abs(size) >= unit:
-            return f"{size / unit:.2f} {name}"
-    return f"{size} B"
-
-
-def _format_share(part: float, whole: float) -> str:
-    if whole == 0:
-        return "NaN" if part != 0 else "0.00%"
-    return f"{part * 100 / whole:.2f}%"
-
-
-_OLD_NAMES = {
-    "cuda_time": "device_time",
-    "cuda_time_total": "device_time_total",
-    "self_cuda_time_total": "self_device_time_total",
-    "cuda_memory_usage": "device_memory_usage",
-    "self_cuda_memory_usage": "self_device_memory_usage",
-}
-
-_FLOPS_UNITS = ["FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs"]
-
-
-class EventAverages(list[EventAverage]):
+class EventAverages(Rows[EventAverage]):
     """The rows of key_averages(), in order of first appearance."""
 
     def __init__(
@@ -135,197 +75,40 @@ class EventAverages(list[EventAverage]):
         device: str | None,
         profile_memory: bool,
         with_flops: bool,
+        top_level: Callable[[], set[tuple[str, str]]] = set,
     ) -> None:
-        super().__init__(rows)
+        """`top_level`: finds (name, shapes) of the rows whose first event ran inside no other; shapes are "" where
+        rows are not by shape."""
+        super().__init__(rows, device, profile_memory, with_flops)
         self.self_cpu_time_total = self_cpu_time_total
         self.self_device_time_total = self_device_time_total
-        self._device = device
-        self._profile_memory = profile_memory
-        self._with_flops = with_flops
+        self._find_top_level = top_level
+
+    def _is_top_level(self, row: EventAverage) -> bool:
+        return (row.key, row.input_shapes) in self._find_top_level()
 
     def total_average(self) -> EventAverage:
         """All rows in one, as torch adds them up."""
-        return EventAverage(
-            key="Total",
-            count=sum(row.count for row in self),
-            cpu_time_total=sum(row.cpu_time_total for row in self),
-            self_cpu_time_total=sum(row.self_cpu_time_total for row in self),
-            device_time_total=sum(row.device_time_total for row in self),
-            self_device_time_total=sum(row.self_device_time_total for row in self),
-            cpu_memory_usage=sum(row.cpu_memory_usage for row in self),
-            self_cpu_memory_usage=sum(row.self_cpu_memory_usage for row in self),
-            device_memory_usage=sum(row.device_memory_usage for row in self),
-            self_device_memory_usage=sum(row.self_device_memory_usage for row in self),
-            flops=sum(row.flops for row in self),
-            is_async=False,
-            is_user_annotation=False,
-            input_shapes="",
-        )
-
-    def _sorted(self, sort_by: str | None) -> list[EventAverage]:
-        if sort_by is None:
-            return list(self)
-        name = _OLD_NAMES.get(sort_by, sort_by)
-        if self and not hasattr(self[0], name):
-            raise AttributeError(f"no column {sort_by!r} to sort by")
-        return sorted(self, key=lambda row: getattr(row, name), reverse=True)
-
-    def table(
-        self,
-        sort_by: str | None = None,
-        row_limit: int = 100,
-        max_src_column_width: int = 75,
-        max_name_column_width: int = 55,
-        max_shapes_column_width: int = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-        time_unit: str | None = None,
-    ) -> str:
-        """The rows as text, in torch's layout. `row_limit` < 0: all. Percentages are of the sum of self times."""
-        rows = self._sorted(sort_by)
-        if row_limit >= 0:
-            rows = rows[:row_limit]
-        return _Layout(self, rows, max_src_column_width, max_name_column_width, max_shapes_column_width, time_unit).text(
-            header
-        )
-
-    def __str__(self) -> str:
-        return self.table()
+        return sum_up(self)
 
 
-class _Layout:
-    """Columns, their widths and their cells."""
-
-    def __init__(
-        self,
-        averages: EventAverages,
-        rows: list[EventAverage],
-        src_width: int,
-        name_width: int,
-        shapes_width: int,
-        time_unit: str | None,
-    ) -> None:
-        self._averages = averages
-        self._rows = rows
-        all_rows = list(averages)  # widths and units do not depend on the limit
-        self._all = all_rows
-        self._time_unit = time_unit
-        self._name_limit, self._shapes_limit, self._src_limit = name_width, shapes_width, src_width
-        self._has_shapes = any(row.input_shapes for row in all_rows)
-        self._stacks = [row.stack for row in all_rows if row.stack]
-        self._device = (averages._device or "").upper()
-
-    def _time(self, value: float) -> str:
-        if self._time_unit == "s":
-            return f"{value / 1e6:.3f}s"
-        if self._time_unit == "ms":
-            return f"{value / 1e3:.3f}ms"
-        if self._time_unit == "us":
-            return f"{value:.3f}us"
-        return format_time(value)
-
-    @staticmethod
-    def _cut(text: str, limit: int) -> str:
-        return text if limit < 0 or len(text) < limit else text[: limit - 3] + "..."
-
-    def _columns(self) -> list[tuple[str, int]]:
-        """Title and width of each."""
-        name_width = max((len(row.key) for row in self._all), default=0) + 4
-        if self._name_limit >= 0:
-            name_width = min(name_width, self._name_limit)
-        columns = [("Name", name_width)]
-        titles = ["Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-        if self._device:
-            d = self._device
-            titles += [f"Self {d}", f"Self {d} %", f"{d} total", f"{d} time avg"]
-        if self._averages._profile_memory:
-            titles += ["CPU Mem", "Self CPU Mem"]
-            if self._device:
-                titles += [f"{self._device} Mem", f"Self {self._device} Mem"]
-        titles.append("# of Calls")
-        columns += [(title, 12) for title in titles]
-        if self._has_shapes:
-            width = max(len(row.input_shapes) for row in self._all) + 4
-            columns.append(("Input Shapes", min(width, self._shapes_limit) if self._shapes_limit >= 0 else width))
-        if self._stacks:
-            width = max(len(line) for stack in self._stacks for line in stack) + 4
-            columns.append(("Source Location", min(width, self._src_limit) if self._src_limit >= 0 else width))
-        if self._averages._with_flops:
-            columns.append((f"Total {self._flops_unit()[1]}", 12))
-        return columns
-
-    def _flops_unit(self) -> tuple[float, str]:
-        least = min((row.flops for row in self._all if row.flops > 0), default=0)  # as torch: no row below one unit
-        if least <= 0:
-            return 1.0, _FLOPS_UNITS[0]
-        power = max(0, min(int(math.log10(least) / 3), len(_FLOPS_UNITS) - 1))
-        return 10.0 ** (3 * power), _FLOPS_UNITS[power]
-
-    def _cells(self, row: EventAverage) -> list[str]:
-        whole, whole_device = self._averages.self_cpu_time_total, self._averages.self_device_time_total
-        cells = [
-            self._cut(row.key, self._name_limit),
-            _format_share(row.self_cpu_time_total, whole),
-            self._time(row.self_cpu_time_total),
-            # The part of an asynchronous event that another thread saw is no share of this one's time.
-            _format_share(row.cpu_time_total, whole) if not row.is_async else "0",
-            self._time(row.cpu_time_total),
-            self._time(row.cpu_time),
-        ]
-        if self._device:
-            cells += [
-                self._time(row.self_device_time_total),
-                _format_share(row.self_device_time_total, whole_device),
-                self._time(row.device_time_total),
-                self._time(row.device_time),
-            ]
-        if self._averages._profile_memory:
-            cells += [format_memory(row.cpu_memory_usage), format_memory(row.self_cpu_memory_usage)]
-            if self._device:
-                cells += [format_memory(row.device_memory_usage), format_memory(row.self_device_memory_usage)]
-        cells.append(str(row.count))
-        if self._has_shapes:
-            cells.append(self._cut(row.input_shapes, self._shapes_limit))
-        if self._stacks:
-            cells.append(self._cut(row.stack[0], self._src_limit) if row.stack else "")
-        if self._averages._with_flops:
-            unit = self._flops_unit()[0]
-            cells.append(f"{row.flops / unit:8.3f}" if row.flops > 0 else "--")
-        return cells
-
-    def text(self, header: str | None) -> str:
-        if not self._rows:
-            return ""
-        columns = self._columns()
-        rule = "".join("-" * width + "  " for _, width in columns)
-        lines = []
-        if header is not None:
-            lines += ["=" * len(rule.rstrip()), header]
-        lines.append(rule)
-        lines.append(self._line([title for title, _ in columns], columns))
-        lines.append(rule)
-        for row in self._rows:
-            lines.append(self._line(self._cells(row), columns))
-            for further in row.stack[1:] if self._stacks else []:
-                cells = [""] * len(columns)
-                cells[-2 if self._averages._with_flops else -1] = self._cut(further, self._src_limit)
-                lines.append(self._line(cells, columns))
-        lines.append(rule)
-        lines.append(f"Self CPU time total: {self._time(self._averages.self_cpu_time_total)}")
-        if self._device:
-            total = self._time(self._averages.self_device_time_total)
-            lines.append(f"Self {self._device} time total: {total}")
-        return "\n".join(lines) + "\n"
-
-    @staticmethod
-    def _line(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> str:
-        return "".join(cell.rjust(width) + "  " for cell, (_, width) in zip(cells, columns))
-
-
-def averages_of(document: dict[str, Any], *, device: str | None, profile_memory: bool, with_flops: bool) -> EventAverages:
+def averages_of(
+    document: dict[str, Any],
+    *,
+    device: str | None,
+    profile_memory: bool,
+    with_flops: bool,
+    top_level: Callable[[], set[tuple[str, str]]] = set,
+) -> EventAverages:
     """From the JSON of `stepscope ops`, whose keys and units are torch's."""
     known = EventAverage.__dataclass_fields__
-    rows = [EventAverage(**{key: value for key, value in row.items() if key in known}) for row in document["rows"]]
+    torch = sys.modules.get("torch")  # whose DeviceType scripts compare with; not there for a table of a file
+    rows = []
+    for row in document["rows"]:
+        fields = {key: value for key, value in row.items() if key in known}
+        if torch is not None:
+            fields["device_type"] = getattr(torch.profiler.DeviceType, row["device_type"].partition(".")[2])
+        rows.append(EventAverage(**fields, use_device=device))
     return EventAverages(
         rows,
         self_cpu_time_total=document["self_cpu_time_total_ns"] / 1e3,
@@ -333,4 +116,5 @@ def averages_of(document: dict[str, Any], *, device: str | None, profile_memory:
         device=device,
         profile_memory=profile_memory,
         with_flops=with_flops,
+        top_level=top_level,
     )

@@ -8,15 +8,16 @@ import shutil
 import socket
 import tempfile
 import time
+import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from .. import _agent, _core
 from .._trace import Report, Trace
-from ._averages import EventAverages, averages_of
+from ._averages import EventAverages
+from ._events import EventList, Recorded
 from ._schedule import ProfilerAction, as_action
 
 NONE, WARMUP = ProfilerAction.NONE, ProfilerAction.WARMUP
@@ -42,41 +43,6 @@ _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]
 }
 
 
-@dataclass(frozen=True)
-class TimeRange:
-    """Microseconds since 1970."""
-
-    start: float
-    end: float
-
-    def elapsed_us(self) -> float:
-        return self.end - self.start
-
-
-@dataclass(frozen=True)
-class Event:
-    """One operator, label or kernel that ran."""
-
-    name: str
-    time_range: TimeRange
-    thread: int
-    input_shapes: Any
-    is_async: bool
-    device_type: str
-
-    @property
-    def key(self) -> str:
-        return self.name
-
-    @property
-    def cpu_time_total(self) -> float:
-        return self.time_range.elapsed_us() if self.device_type == "DeviceType.CPU" else 0.0
-
-    @property
-    def device_time_total(self) -> float:
-        return 0.0 if self.device_type == "DeviceType.CPU" else self.time_range.elapsed_us()
-
-
 def _safe_json(text: str) -> str:
     """The same JSON in a form that every reader of a trace takes."""
     try:
@@ -86,6 +52,18 @@ def _safe_json(text: str) -> str:
         raise ValueError(f"no JSON: {error}") from None
 
 
+def _names_of(activities: Iterable[Any]) -> set[str]:
+    """CPU, CUDA. A dict of torch's (activity -> kinds of events) counts as its activities: kinds are not chosen here."""
+    names = set()
+    for activity in activities:
+        names |= {each.name for each in activity} if isinstance(activity, dict) else {getattr(activity, "name", str(activity))}
+    return names
+
+
+def _new_trace_id() -> str:
+    return uuid.uuid4().hex.upper()
+
+
 class _Capture:
     """A capture under way and the folder that its file is in."""
 
@@ -93,9 +71,14 @@ class _Capture:
         self._folder: str | None = None
         self._process = 0  # that began it: a forked child has no part in it
 
-    def begin(self, *, shapes: bool, stacks: bool, allocations: bool, gpu: bool) -> None:
+    @property
+    def is_under_way(self) -> bool:
+        return self._folder is not None
+
+    def begin(self, *, shapes: bool, stacks: bool, allocations: bool, gpu: bool) -> bool:
+        """False: one is under way already."""
         if self._folder is not None:
-            return
+            return False
         folder = tempfile.mkdtemp(prefix="stepscope-")
         try:
             _agent.begin(folder, shapes=shapes, stacks=stacks, allocations=allocations, gpu=gpu)
@@ -104,13 +87,14 @@ class _Capture:
             raise
         self._folder = folder
         self._process = os.getpid()
+        return True
 
     def end(self) -> Trace | None:
         folder, self._folder = self._folder, None
         try:
             _agent.stop()
             path = _agent.end()
-            return None if path is None else Trace(_core.read(os.fsencode(path))[0], path, 0, 0)
+            return None if path is None else Trace(_core.read(os.fsencode(path))[0], None)
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -128,8 +112,8 @@ class profile:
     """torch.profiler.profile with Stepscope's capture behind it; see the package's text for an example.
 
     `activities`: ProfilerActivity.CPU and CUDA; left out, both where there is a GPU. `experimental_config`,
-    `execution_trace_observer`, `custom_trace_id_callback` and `post_processing_timeout_s` are accepted and have no
-    effect. The trace of the last finished cycle is `trace`; `report()` says where its steps went.
+    `execution_trace_observer`, `acc_events` and `post_processing_timeout_s` are accepted and have no effect. The trace of
+    the last finished cycle is `trace`; `report()` says where its steps went.
 
     Raises CaptureError where `stepscope run` captures the process already.
     """
@@ -154,7 +138,7 @@ class profile:
     ) -> None:
         import torch
 
-        wanted = None if activities is None else {getattr(activity, "name", str(activity)) for activity in activities}
+        wanted = None if activities is None else _names_of(activities)
         if wanted is not None and not wanted:
             raise AssertionError("No valid profiler activities found")
         has_gpu = torch.cuda.is_available()
@@ -165,6 +149,7 @@ class profile:
         self.with_flops = with_flops
         self.with_modules = with_modules
         self.on_trace_ready = on_trace_ready
+        self.custom_trace_id_callback = custom_trace_id_callback
         self.record_steps = schedule is not None
         self.schedule: Callable[[int], Any] = schedule if schedule is not None else lambda _step: RECORD
         self.step_num = 0
@@ -174,6 +159,7 @@ class profile:
         # A profile that is dropped, or still open at the exit, leaves neither a capture under way nor a folder behind.
         weakref.finalize(self, self._capture.abandon)
         self._trace: Trace | None = None
+        self._trace_id: str | None = None
         self._preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}  # of `trace`, or of the cycle under way
         self._last_metadata: dict[str, str] = {}
@@ -225,15 +211,48 @@ class profile:
         for name in _TRANSITIONS.get((before, after), ()):
             getattr(self, name)()
 
+    # ---- Recording without steps, by hand.
+
+    def prepare_trace(self) -> None:
+        """Warms up: the recording that `start_trace` begins will not pay for what is done once."""
+        self._prepare()
+        self._warm_up()
+
+    def start_trace(self) -> None:
+        """Records from now on."""
+        self._start()
+
+    def stop_trace(self) -> None:
+        """Ends the recording; its results can be read."""
+        self._stop()
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Within a recording: records no more (`enable` False), or again. Both activities go together here; one of them
+        alone, where both are recorded, raises NotImplementedError."""
+        if not self._capture.is_under_way:
+            return
+        recorded = {"CPU"} if self.use_device is None else {"CPU", "CUDA"}
+        asked = _names_of(activities) & recorded
+        if not asked:
+            return
+        if asked != recorded:
+            raise NotImplementedError(f"only all that is recorded can be toggled: {', '.join(sorted(recorded))}")
+        if enable:
+            _agent.start()
+        else:
+            _agent.stop()
+
     # ---- What transitions do.
 
     def _prepare(self) -> None:
-        self._capture.begin(
+        has_begun = self._capture.begin(
             shapes=self.record_shapes,
             stacks=self.with_stack,
             allocations=self.profile_memory,
             gpu=self.use_device is not None,
         )
+        if has_begun:
+            self._trace_id = (self.custom_trace_id_callback or _new_trace_id)()
 
     def _warm_up(self) -> None:
         _agent.warm_up()
@@ -277,41 +296,25 @@ class profile:
 
         Print `.table(sort_by, row_limit)` of it. `group_by_overload_name` has no effect.
         """
-        by = "stack" if group_by_stack_n > 0 else "shape" if group_by_input_shape else "name"
-        text = self.trace._recording.ops_text(by, max(group_by_stack_n, 1), "", None, 80, True)
-        return averages_of(
-            json.loads(text), device=self.use_device, profile_memory=self.profile_memory, with_flops=self.with_flops
-        )
+        return self._recorded.averages(group_by_input_shape, group_by_stack_n)
 
-    def events(self) -> list[Event]:
-        """Every operator, label and kernel, by start."""
-        base_ns = int(self.trace.info["base_ns"])
-        found: list[Event] = []
-        for name in ("ops", "spans"):
-            table = self.trace._recording.table(name)
-            shapes = table.column("shapes") if name == "ops" else [""] * len(table)
-            is_async = table.column("is_async") if name == "spans" else [0] * len(table)
-            for label, start, end, thread, shape, asynchronous in zip(
-                table.column("name"),
-                table.column("start_ns"),
-                table.column("end_ns"),
-                table.column("thread"),
-                shapes,
-                is_async,
-            ):
-                where = TimeRange((start + base_ns) / 1e3, (end + base_ns) / 1e3)
-                found.append(
-                    Event(label, where, thread, json.loads(shape) if shape else [], bool(asynchronous), "DeviceType.CPU")
-                )
-        table = self.trace._recording.table("gpu_events")
-        for label, start, end, stream in zip(
-            table.column("name"), table.column("start_ns"), table.column("end_ns"), table.column("stream")
-        ):
-            where = TimeRange((start + base_ns) / 1e3, (end + base_ns) / 1e3)
-            found.append(Event(label, where, stream, [], False, "DeviceType.CUDA"))
-        return sorted(found, key=lambda event: event.time_range.start)
+    def events(self) -> EventList:
+        """Every operator, label, call, kernel, copy and set, by start, in torch's nesting; times since the first."""
+        return self._recorded.events()
+
+    @property
+    def _recorded(self) -> Recorded:
+        return Recorded(self.trace, self.use_device, self.profile_memory, self.with_flops)
 
     # ---- Keys of the user's in the exported trace.
+
+    def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
+        """Gives the identifier of each cycle that begins from now on; None: one is made up."""
+        self.custom_trace_id_callback = callback
+
+    def get_trace_id(self) -> str | None:
+        """Of the latest cycle; `trace_id` in its exported trace. None: none has begun."""
+        return self._trace_id
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the trace of this cycle, as a key beside the events; up to its export."""
@@ -327,7 +330,8 @@ class profile:
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """Writes a trace for Perfetto and chrome://tracing; compressed where the name ends in .gz."""
-        self.trace._recording.write_chrome_trace(os.fspath(path), list(self._metadata.items()))
+        keys = {"trace_id": json.dumps(self._trace_id)} | self._metadata
+        self.trace._recording.write_chrome_trace(os.fspath(path), list(keys.items()))
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         """Writes who held the memory of `device` ("cuda:0", "cpu"), moment by moment, by category.
@@ -347,9 +351,7 @@ class profile:
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graphs, whole microseconds."""
-        lines = self.trace._recording.folded_stacks(metric)
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
+        self._recorded.export_stacks(path, metric)
 
 
 def tensorboard_trace_handler(
