@@ -12,12 +12,17 @@ from pathlib import Path
 import support
 
 ROOT = support.DATA.parents[1]
+PAGES = ROOT / "docs" / "python"
 
 
-def run_page(name: str, files: dict[str, Path]) -> str:
+def blocks_of(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+
+
+def run_page(page: Path, files: dict[str, Path], blocks: list[str] | None = None) -> str:
     """Runs the page's blocks and gives what they print."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python" / name).read_text(), re.S)
-    assert len(blocks) > 2, "no blocks found"
+    blocks = blocks_of(page) if blocks is None else blocks
+    assert blocks, "no blocks found"
     names: dict = {}
     out = io.StringIO()
     before = os.getcwd()
@@ -28,7 +33,7 @@ def run_page(name: str, files: dict[str, Path]) -> str:
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
                 for number, block in enumerate(blocks):
-                    exec(compile(block, f"docs/python/{name}, block {number + 1}", "exec"), names)
+                    exec(compile(block, f"{page.name}, block {number + 1}", "exec"), names)
         finally:
             os.chdir(before)
     return out.getvalue()
@@ -37,19 +42,27 @@ def run_page(name: str, files: dict[str, Path]) -> str:
 class Pages(unittest.TestCase):
     @support.needs("torch", "pandas", "pyarrow")
     def test_pytorch_runs_as_printed(self):
-        text = run_page("pytorch.md", {"trace.pt.trace.json.gz": ROOT / "examples" / "data-loader-stall.pt.trace.json.gz"})
+        text = run_page(PAGES / "pytorch.md", {"trace.pt.trace.json.gz": ROOT / "examples" / "data-loader-stall.pt.trace.json.gz"})
         for word in ("data-loader-stall", "data_loader", "aten::addmm", "Self CPU time total", "ready in time", "linear", "0.1474"):
+            self.assertIn(word, text)
+
+    @support.needs("torch")
+    def test_the_example_of_the_readme_runs_as_printed(self):
+        ours = [block for block in blocks_of(ROOT / "README.md") if "import stepscope" in block]  # others are PyTorch's
+        self.assertEqual(len(ours), 1)
+        text = run_page(ROOT / "README.md", {}, ours)
+        for word in ("7 steps", "ready in time", "3 steps"):
             self.assertIn(word, text)
 
     @support.needs("pandas", "pyarrow")
     def test_memory_runs_as_printed(self):
-        text = run_page("memory.md", {"snapshot.pickle.gz": support.DATA / "memory" / "h200" / "snap.oom.pickle.gz"})
+        text = run_page(PAGES / "memory.md", {"snapshot.pickle.gz": support.DATA / "memory" / "h200" / "snap.oom.pickle.gz"})
         for word in ("out-of-memory", "snap.py", "expandable_segments:True", "roundup_power2_divisions"):
             self.assertIn(word, text)
 
     def test_every_python_block_of_every_page_is_python(self):
-        for page in sorted((ROOT / "docs" / "python").glob("*.md")):
-            for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
+        for page in sorted(PAGES.glob("*.md")):
+            for block in blocks_of(page):
                 compile(block, str(page), "exec")
 
 

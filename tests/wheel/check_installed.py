@@ -128,7 +128,8 @@ def check_page():
         out = io.StringIO()
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                for page, names in (("README.md", {"loader": [1, 2, 3, 4, 5]}), ("docs/python/pytorch.md", {})):
+                for page in ("README.md", "docs/python/pytorch.md"):
+                    names = {}
                     for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S):
                         if page != "README.md" or "import stepscope" in block:  # others are of PyTorch's own tools
                             exec(compile(block, page, "exec"), names)
