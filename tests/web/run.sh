@@ -21,6 +21,6 @@ case "$1" in
     ;;
   pages)
     [ -x "${STEPSCOPE_CHROMIUM:-/usr/bin/chromium}" ] || { echo "chromium is missing: make setup-web" && exit 77; }
-    exec node --test --test-reporter=spec tests/web/pages.test.mjs tests/web/accessibility.test.mjs
+    exec node --test --test-reporter=spec tests/web/pages.test.mjs tests/web/accessibility.test.mjs tests/web/controls.test.mjs
     ;;
 esac
