@@ -23,4 +23,8 @@ case "$1" in
     [ -x "${STEPSCOPE_CHROMIUM:-/usr/bin/chromium}" ] || { echo "chromium is missing: make setup-web" && exit 77; }
     exec node --test --test-reporter=spec tests/web/pages.test.mjs tests/web/accessibility.test.mjs tests/web/controls.test.mjs
     ;;
+  speedscope)
+    [ -n "${SPEEDSCOPE:-}" ] || { echo "SPEEDSCOPE is not set; it names a folder of the npm package speedscope" && exit 77; }
+    exec node --test --test-reporter=spec tests/web/speedscope.test.mjs
+    ;;
 esac
