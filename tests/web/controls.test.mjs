@@ -97,10 +97,55 @@ for (const [name, [files, wanted]] of Object.entries(pages)) {
     for (const [view, names] of Object.entries(wanted))
       for (const each of names) assert.ok(pressed[view]?.some((one) => each.test(one)), `${view}: ${each} among ${pressed[view]?.join(" | ")}`);
     await page.locator("html[data-theme=dark]").waitFor();
+    // Paper is white whatever the screen was.
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), "rgb(27, 31, 36)");
+    await page.emulateMedia({ media: "screen" });
+    // Tabs by the keyboard, around the end.
+    const tabs = page.locator("header [role=tab]");
+    await tabs.last().click();
+    await page.keyboard.press("ArrowRight");
+    await page.locator("header [role=tab][aria-selected=true]").and(tabs.first()).waitFor();
     assert.deepEqual(wrong, []);
     await close();
   });
 }
+
+test("the details of a kernel are what the recording has of it", async () => {
+  const file = h200("solid4_stack");
+  const table = (name) => rowsOfCsv(run("convert", file, "-o", "-", "--to", "csv", "--table", name));
+  const kernels = table("gpu_events").filter((row) => row.name.startsWith("nvjet") && row.op !== "" && row.call !== "");
+  const kernel = kernels[kernels.length >> 1];
+  const call = table("calls").find((row) => row.row === kernel.call);
+  const operator = table("ops").find((row) => row.row === kernel.op);
+  const { page, wrong, close } = await openPage(makePage("details", file));
+  await openTab(page, "Timeline");
+  await page.locator(".timeline canvas").waitFor();
+  await page.waitForFunction(() => window.stepscope?.timeline);
+  const found = await page.evaluate((start) => {
+    const { timeline, model } = window.stepscope;
+    const row = model.gpu.start.indexOf(Number(BigInt(start) - BigInt(model.directory.origin_ns)));
+    if (row >= 0) timeline.select({ kind: "gpu", row }, true);
+    return row;
+  }, kernel.start_ns);
+  assert.ok(found >= 0, "the event is in the page");
+  await page.locator(".facts").waitFor();
+  const facts = Object.fromEntries(await page.locator(".facts dt").evaluateAll((all) => all.map((dt) => [dt.textContent, dt.nextElementSibling.innerText])));
+  const between = (from, to) => Number(BigInt(to) - BigInt(from));
+  shows(facts.length, between(kernel.start_ns, kernel.end_ns), "length");
+  const [, launcher, latency] = /^(.+), (.+) earlier \(launch latency\)$/.exec(facts["launched by"]);
+  assert.equal(launcher, call.name);
+  shows(latency, between(call.start_ns, kernel.start_ns), "launch latency");
+  assert.equal(facts.operator, operator.name);
+  assert.ok(facts["input shapes"].replace(/\s/g, "").startsWith(operator.shapes.replace(/\s/g, "")), `${facts["input shapes"]} is ${operator.shapes}`);
+  assert.match(facts.launch, new RegExp(`grid ${kernel.grid_x} × ${kernel.grid_y} × ${kernel.grid_z}, block ${kernel.block_x} `));
+  // A link leads to the call, and from there back.
+  await page.locator(".facts").getByRole("button", { name: call.name }).first().click();
+  await page.locator(".facts dt", { hasText: "launched" }).first().waitFor();
+  await page.locator(".panel .event", { hasText: call.name }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
 
 async function copied(page, table) {
   await page.getByRole("tab", { name: table, exact: true }).click();
