@@ -5,6 +5,7 @@ import io
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -28,6 +29,7 @@ def run_page(page: Path, files: dict[str, Path], blocks: list[str] | None = None
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         for called, file in files.items():
+            (Path(folder) / called).parent.mkdir(exist_ok=True)
             shutil.copy(file, Path(folder) / called)
         os.chdir(folder)
         try:
@@ -59,6 +61,24 @@ class Pages(unittest.TestCase):
         text = run_page(PAGES / "memory.md", {"snapshot.pickle.gz": support.DATA / "memory" / "h200" / "snap.oom.pickle.gz"})
         for word in ("out-of-memory", "snap.py", "expandable_segments:True", "roundup_power2_divisions"):
             self.assertIn(word, text)
+
+    @support.needs("pandas", "pyarrow")
+    def test_jax_reads_what_jax_wrote(self):
+        text = run_page(PAGES / "jax.md", {"log/vm.trace.json.gz": support.DATA / "jax" / "vm.trace.json.gz"}, blocks_of(PAGES / "jax.md")[1:])
+        self.assertIn("step_num of `train`", text)
+
+    @support.needs("jax", "pandas", "pyarrow")
+    def test_jax_runs_as_printed(self):
+        self.assertIn("8 steps", run_page(PAGES / "jax.md", {}))
+
+    @unittest.skipUnless("STEPSCOPE_TRAIN_MLP" in os.environ, "no example of C++ was built")
+    @support.needs("pandas", "pyarrow")
+    def test_cpp_reads_what_the_example_wrote(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([os.environ["STEPSCOPE_TRAIN_MLP"], folder], check=True, capture_output=True)
+            text = run_page(PAGES / "cpp.md", {f"traces/{file.name}": file for file in Path(folder).iterdir()})
+        self.assertEqual(len(re.findall(r"^0 +\d+ +\d+$", text, re.M)), 2, text)
+        self.assertIn("mlp::mm", text)
 
     def test_every_python_block_of_every_page_is_python(self):
         for page in sorted(PAGES.glob("*.md")):

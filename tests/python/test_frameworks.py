@@ -1,8 +1,9 @@
-"""The callbacks in real trainers, on the CPU."""
+"""The callbacks in real trainers, on the CPU; the first test of each is the page's example as printed."""
 
 import contextlib
 import io
 import os
+import re
 import tempfile
 import unittest
 import warnings
@@ -14,9 +15,29 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 
 
+@contextlib.contextmanager
+def in_a_folder():
+    """An empty current directory."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield Path(folder)
+        finally:
+            os.chdir(before)
+
+
+def run_example(page, **names):
+    """The one Python block of a page, run where `names` are known; what it defines."""
+    text = (support.DATA.parents[1] / "docs" / "python" / page).read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(compile(block, page, "exec"), names)
+    return names
+
+
 @support.needs("torch", "lightning")
 class Lightning(unittest.TestCase):
-    def fit(self, callback, batches=14, model_step=None):
+    def fit(self, callback=None, trainer=None, batches=14, model_step=None):
         import torch
         from lightning.pytorch import LightningModule, Trainer
 
@@ -36,22 +57,23 @@ class Lightning(unittest.TestCase):
         data = torch.utils.data.DataLoader(torch.randn(batches * 4, 8), batch_size=4)
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trainer = Trainer(max_epochs=1, callbacks=[callback], logger=False, enable_checkpointing=False,
-                              enable_progress_bar=False, enable_model_summary=False, accelerator="cpu",
-                              default_root_dir=folder)
+            if trainer is None:
+                trainer = Trainer(max_epochs=1, callbacks=[callback], logger=False, enable_checkpointing=False,
+                                  enable_progress_bar=False, enable_model_summary=False, accelerator="cpu",
+                                  default_root_dir=folder)
+            trainer.fit_loop.max_epochs = 1
             trainer.fit(Model(), data)
 
-    def test_steps_are_recorded_and_reported(self):
-        from stepscope.integrations.lightning import StepscopeCallback
-
-        with tempfile.TemporaryDirectory() as folder:
-            callback = StepscopeCallback(wait=2, warmup=1, active=3, directory=folder)
+    def test_the_example_of_the_page(self):
+        with in_a_folder() as folder:
             out = io.StringIO()
-            with contextlib.redirect_stderr(out):
-                self.fit(callback)
+            with contextlib.redirect_stderr(out), contextlib.redirect_stdout(io.StringIO()):
+                names = run_example("lightning.md")
+                self.fit(trainer=names["trainer"])
+            (callback,) = [each for each in names["trainer"].callbacks if isinstance(each, names["StepscopeCallback"])]
             self.assertEqual(callback.report["steps"]["count"], 3)
             self.assertIn("3 steps", out.getvalue())
-            self.assertEqual(len(list(Path(folder).glob("*.pt.trace.json.gz"))), 1)
+            self.assertEqual(len(list(folder.glob("log/*.pt.trace.json.gz"))), 1)
 
     def test_too_few_batches_leave_no_report_and_no_capture_behind(self):
         from stepscope.integrations.lightning import StepscopeCallback
@@ -79,25 +101,23 @@ class Lightning(unittest.TestCase):
 
 @support.needs("torch", "transformers", "accelerate")
 class HuggingFace(unittest.TestCase):
-    def test_steps_are_recorded_and_reported(self):
+    def test_the_example_of_the_page(self):
         import torch
-        from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
-
-        from stepscope.integrations.huggingface import StepscopeCallback
+        from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments
 
         model = GPT2LMHeadModel(GPT2Config(vocab_size=32, n_positions=16, n_embd=16, n_layer=1, n_head=2))
         tokens = torch.randint(0, 32, (16,))
         data = [{"input_ids": tokens, "labels": tokens}] * 24
-        callback = StepscopeCallback(wait=1, warmup=1, active=2)
         out = io.StringIO()
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        with in_a_folder() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            arguments = TrainingArguments(output_dir=folder, max_steps=8, per_device_train_batch_size=2, use_cpu=True,
+            arguments = TrainingArguments(output_dir=str(folder), max_steps=11, per_device_train_batch_size=2, use_cpu=True,
                                           report_to=[], save_strategy="no", disable_tqdm=True, logging_strategy="no")
             with contextlib.redirect_stderr(out):
-                Trainer(model=model, args=arguments, train_dataset=data, callbacks=[callback]).train()
-        self.assertEqual(callback.report["steps"]["count"], 2)
-        self.assertIn("2 steps", out.getvalue())
+                names = run_example("huggingface.md", model=model, arguments=arguments, data=data)
+                names["trainer"].train()
+        self.assertEqual(names["callback"].report["steps"]["count"], 3)
+        self.assertIn("3 steps", out.getvalue())
 
 
 if __name__ == "__main__":
