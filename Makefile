@@ -65,8 +65,8 @@ tidy: build
 	@tools/tidy.sh build/release $(JOBS) $(SINCE)
 
 # tsan leaves out what runs in one thread for minutes (the sweep over every prefix of a file, snapshots compared with
-# Python's pickle) and the tests of the whole program.
-TSAN_LEAVES_OUT = EveryPrefix|cli\.|readers\.|memory\.test
+# Python's pickle, the thousands of made samples that count false alarms) and the tests of the whole program.
+TSAN_LEAVES_OUT = EveryPrefix|BootstrapCoverage|CompareFalseAlarms|cli\.|readers\.|memory\.test
 
 asan: setup
 	@cmake --preset asan > build/configure-asan.log || { cat build/configure-asan.log; exit 1; }
