@@ -150,15 +150,20 @@ export function TablesView({
   );
 }
 
+const kWhyNone: Partial<Record<TableName, string>> = {
+  modules: "No modules: record with with_stack=True or with_modules=True.",
+  shapes: "No shapes: record with record_shapes=True.",
+};
+
+// Without record_shapes torch writes "[]", or nothing.
+function hasShapes(rows: SumRow[]): boolean {
+  return rows.some((row) => row.inputShapes !== "" && row.inputShapes !== "[]");
+}
+
 function SortedTable({ model, name }: { model: Model; name: TableName }) {
   const table = useMemo(() => makeTable(model, name), [model, name]);
-  if (table.rows.length === 0) {
-    const why =
-      name === "modules"
-        ? "No modules: record with with_stack=True or with_modules=True."
-        : "Nothing of this kind was recorded.";
-    return <p class="faint">{why}</p>;
-  }
+  if (table.rows.length === 0 || (name === "shapes" && !hasShapes(table.rows)))
+    return <p class="faint">{kWhyNone[name] ?? "Nothing of this kind was recorded."}</p>;
   const first = table.columns.find((c) => c.total !== undefined && table.rows.some((r) => Number(c.value(r)) > 0));
   return <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />;
 }
