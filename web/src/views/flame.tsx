@@ -6,11 +6,14 @@ import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
 import { cpuTree, type FlameBox, type FlameNode, gpuTree, layoutFlame, treeOfStacks } from "../flame/tree";
 import { count, duration, percent, shorten } from "../format";
+import { Choice } from "./choice";
 import { FilterBox } from "./filter_box";
 import { Waiting } from "./waiting";
 
-type Metric = "GPU time" | "CPU time";
-type By = "Python stack" | "module" | "operator";
+const kMetrics = ["GPU time", "CPU time"] as const;
+const kGroupings = ["Python stack", "module", "operator"] as const;
+type Metric = (typeof kMetrics)[number];
+type By = (typeof kGroupings)[number];
 
 export function flameTree(model: Model, metric: Metric, by: By): FlameNode {
   if (by === "Python stack")
@@ -45,18 +48,8 @@ function Flames({ model, theme }: { model: Model; theme: Theme }) {
   return (
     <>
       <div class="tools">
-        <Choice
-          label="Time"
-          all={["GPU time", "CPU time"]}
-          value={metric}
-          onChange={(next: Metric) => setMetric(next)}
-        />
-        <Choice
-          label="By"
-          all={["Python stack", "module", "operator"]}
-          value={by}
-          onChange={(next: By) => setBy(next)}
-        />
+        <Choice label="Time" all={kMetrics} value={metric} onChange={setMetric} />
+        <Choice label="By" all={kGroupings} value={by} onChange={setBy} />
         <FilterBox label="highlight" value={filter} onInput={setFilter} />
         <button type="button" disabled={top === tree} onClick={() => setRoot(null)}>
           Whole graph
@@ -81,29 +74,6 @@ function Flames({ model, theme }: { model: Model; theme: Theme }) {
 function isUnder(node: FlameNode, root: FlameNode): boolean {
   for (let at: FlameNode | null = node; at; at = at.parent) if (at === root) return true;
   return false;
-}
-
-function Choice<T extends string>({
-  label,
-  all,
-  value,
-  onChange,
-}: {
-  label: string;
-  all: T[];
-  value: T;
-  onChange(value: T): void;
-}) {
-  return (
-    <fieldset class="choice">
-      <legend>{label}</legend>
-      {all.map((one) => (
-        <label>
-          <input type="radio" name={label} checked={one === value} onChange={() => onChange(one)} /> {one}
-        </label>
-      ))}
-    </fieldset>
-  );
 }
 
 const kBox = 19;

@@ -9,6 +9,7 @@ import { type ColourBy, colouring } from "../memory/colouring";
 import type { MemoryDevice, MemoryModel } from "../memory/model";
 import { Advice } from "./advice";
 import { BandCanvas } from "./band_canvas";
+import { Choice } from "./choice";
 import { Segments } from "./segments";
 import { Waiting } from "./waiting";
 import { WhatIfs } from "./what_ifs";
@@ -85,23 +86,14 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
         </p>
       </section>
       <div class="tools above">
-        <fieldset class="choice">
-          <legend>Colour by</legend>
-          {(["category", "line"] as const).map((one) => (
-            <label>
-              <input type="radio" name="colour" checked={by === one} onChange={() => setBy(one)} /> {one}
-            </label>
-          ))}
-        </fieldset>
-        <fieldset class="choice">
-          <legend>Axis</legend>
-          {(["event", "time"] as const).map((one) => (
-            <label>
-              <input type="radio" name="axis" checked={axis === one} onChange={() => setAxis(one)} />{" "}
-              {one === "event" ? "allocator event" : "time"}
-            </label>
-          ))}
-        </fieldset>
+        <Choice label="Colour by" all={["category", "line"]} value={by} onChange={setBy} />
+        <Choice
+          label="Axis"
+          all={["event", "time"]}
+          value={axis}
+          words={{ event: "allocator event" }}
+          onChange={setAxis}
+        />
         <button type="button" onClick={() => setMoment(device.peakMoment)}>
           Peak
         </button>

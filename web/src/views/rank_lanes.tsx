@@ -20,6 +20,7 @@ import { count, duration } from "../format";
 import { fitText } from "../timeline/draw";
 import { listener, onceAFrame } from "../timeline/frame";
 import { ticks, View } from "../timeline/scale";
+import { Choice } from "./choice";
 import { Waiting } from "./waiting";
 
 const kLabels = 150;
@@ -92,15 +93,13 @@ function Lanes({ fleet, theme, steps }: { fleet: Fleet; theme: Theme; steps: Ran
   return (
     <>
       <div class="tools">
-        <fieldset class="choice">
-          <legend>Rows</legend>
-          {(["rank", "late"] as const).map((one) => (
-            <label>
-              <input type="radio" name="lanes-order" checked={by === one} onChange={() => setBy(one)} />{" "}
-              {one === "rank" ? "by rank" : "latest first"}
-            </label>
-          ))}
-        </fieldset>
+        <Choice
+          label="Rows"
+          all={["rank", "late"]}
+          value={by}
+          words={{ rank: "by rank", late: "latest first" }}
+          onChange={setBy}
+        />
         {!canSeeAll && (
           <label>
             <input type="checkbox" checked={isReadable} onChange={(e) => setReadable(e.currentTarget.checked)} /> rows
