@@ -124,6 +124,26 @@ class Frames(unittest.TestCase):
         self.assertEqual(frame["name"].to_list(), self.trace.table("gpu_events")._table.column("name"))
         self.assertEqual(frame["bytes"].null_count(), self.trace.table("gpu_events")._table.column("bytes").count(None))
 
+    @support.needs("polars", "duckdb", "pyarrow")
+    def test_polars_and_duckdb_take_every_table_and_polars_copies_no_number(self):
+        import duckdb
+        import polars
+        import pyarrow
+
+        shared = 0
+        for name in self.trace.table_names:
+            found = self.trace.table(name)
+            frame, arrow = polars.DataFrame(found), pyarrow.table(found)
+            self.assertEqual(frame.height, len(found), name)
+            self.assertEqual(duckdb.sql("select count(*) from found").fetchall(), [(len(found),)], name)
+            for column in arrow.schema.names if len(found) > 0 else []:
+                chunk = arrow.column(column).chunk(0)
+                if pyarrow.types.is_int64(chunk.type) and chunk.null_count == 0:
+                    address = frame[column].to_numpy(allow_copy=False).__array_interface__["data"][0]
+                    self.assertEqual(address, chunk.buffers()[1].address, f"{name}.{column}")
+                    shared += 1
+        self.assertGreater(shared, 20)
+
     @support.needs("pandas", "pyarrow")
     def test_broken_names_that_are_repaired_to_one_word(self):
         names = [b"a\xff", b"b", b"a\xfe", "a\ufffd".encode(), b"c"]
