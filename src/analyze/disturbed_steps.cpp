@@ -82,6 +82,11 @@ bool is_own_overhead(const Trace& trace, OtherEventId event) {
          trace.text(events.name[event]).starts_with(kOwnOverheadPrefix);
 }
 
+IntervalSet find_own_stops(const Trace& trace, const GpuTimeline& timeline) {
+  const std::vector<Pause> pauses = find_pauses(trace);
+  return pauses.empty() ? IntervalSet() : idle_under(pauses, trace, timeline);
+}
+
 void leave_out_disturbed_steps(const Trace& trace, const GpuTimeline& timeline, Steps& steps) {
   if (steps.steps.empty()) return;
   const std::vector<Pause> pauses = find_pauses(trace);

@@ -12,6 +12,9 @@ namespace stepscope {
 // Is this row of the trace overhead of ours?
 [[nodiscard]] bool is_own_overhead(const Trace& trace, OtherEventId event);
 
+// When the program waited for Stepscope and no GPU worked; in order, disjoint.
+[[nodiscard]] IntervalSet find_own_stops(const Trace& trace, const GpuTimeline& timeline);
+
 // Moves them from steps.steps to steps.disturbed. Where every step is one, all stay: some answer with its cause named
 // is better than none.
 void leave_out_disturbed_steps(const Trace& trace, const GpuTimeline& timeline, Steps& steps);

@@ -181,6 +181,16 @@ void limit_replay(RankSummary& summary, std::size_t most_bytes) {
   replay.refused = "the graph of its waits does not fit a summary";
 }
 
+// A capture flushed ten thousand times: what stops a step for long matters.
+void keep_longest_stops(std::vector<SummaryStop>& stops) {
+  std::stable_sort(stops.begin(), stops.end(),
+                   [](const SummaryStop& a, const SummaryStop& b) { return a.length_ns > b.length_ns; });
+  stops.resize(kMostOwnStops);
+  std::sort(stops.begin(), stops.end(), [](const SummaryStop& a, const SummaryStop& b) {
+    return std::pair(a.start_ns, a.length_ns) < std::pair(b.start_ns, b.length_ns);
+  });
+}
+
 bool points_into(const RankSummary& summary) {
   if (summary.replay.step_count > summary.steps.size()) return false;
   return std::all_of(summary.replay.points.begin(), summary.replay.points.end(), [&](const SummaryReplayPoint& point) {
@@ -204,6 +214,7 @@ void apply(const Limits& limits, RankSummary& summary) {
   limit_group_ranks(summary.groups, limits.keeps_group_ranks);
   limit_replay(summary, !are_renumbered && points_into(summary) ? limits.replay_bytes : 0);
   limit_findings(summary.findings, limits.findings, limits.keeps_finding_texts);
+  if (summary.own_stops.size() > kMostOwnStops) keep_longest_stops(summary.own_stops);
   if (summary.steps_left_out.size() > kMostStepsLeftOut) summary.steps_left_out.resize(kMostStepsLeftOut);
   for_each_text(summary, [&](std::string& text) { text = fit_text(std::move(text), limits.text_bytes); });
 }
@@ -230,6 +241,10 @@ void bound_numbers(RankSummary& summary) {
     for (DurationNs& idle : step.idle_ns) bound(idle, kMostLengthNs);
     bound(step.allocated_peak_bytes);
     bound(step.reserved_peak_bytes);
+  }
+  for (SummaryStop& stop : summary.own_stops) {
+    bound(stop.start_ns, kMostTimeNs);
+    bound(stop.length_ns, kMostLengthNs);
   }
   for (SummaryCollective& each : summary.collectives) {
     bound(each.start_ns, kMostTimeNs);

@@ -11,6 +11,7 @@
 #include "fleet/order.h"
 #include "fleet/rank_costs.h"
 #include "fleet/roster.h"
+#include "fleet/stopped_steps.h"
 #include "rules/finding.h"
 
 namespace stepscope {
@@ -94,13 +95,15 @@ FleetFacts compute_fleet_facts(const RunSummary& run) {
   FleetFacts facts;
   take_roster(run, facts);
   withhold_damaged(run, facts);
-  measure_ranks(run, facts);
-  compare_kernels(run, facts);
-  Meetings meetings = match_collectives(run, facts);
+  const std::optional<RunSummary> without_stops = leave_out_stopped_steps(run, facts);
+  const RunSummary& counted = without_stops ? *without_stops : run;
+  measure_ranks(counted, facts);
+  compare_kernels(counted, facts);
+  Meetings meetings = match_collectives(counted, facts);
   const RunClock clock = put_on_one_clock(meetings, facts);
   judge_lateness(meetings, clock, facts);
   spread_over_ranks(facts);
-  share_findings(run, facts);
+  share_findings(counted, facts);
   drop_lone_groups(facts);
   return facts;
 }

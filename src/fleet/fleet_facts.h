@@ -94,6 +94,13 @@ struct FleetGroup {
   bool refuted = false;            // collectives matched by name ended before all had come: other ranks in truth
 };
 
+// A rank that waited for Stepscope itself.
+struct FleetStoppedRank {
+  std::size_t row = 0;  // index into FleetFacts::ranks
+  std::int64_t count = 0;
+  DurationNs total_ns = 0;
+};
+
 // One step over all ranks that recorded it.
 struct FleetStep {
   std::int64_t number = 0;
@@ -190,6 +197,12 @@ struct FleetFacts {
   // The step without the stragglers' excess: the next slowest rank's own work decides. Over the steps, as recorded.
   std::optional<Estimate> straggler_saving;
   std::vector<SharedRankFinding> findings;
+
+  std::vector<FleetStoppedRank> stopped_ranks;
+  // Steps in which Stepscope stopped some rank for 5 % of the step or more: counted on no rank, but where that would
+  // leave none (stopped_everywhere). Own work never holds what Stepscope stopped the rank itself.
+  std::vector<std::int64_t> stopped_steps;
+  bool stopped_everywhere = false;
 };
 
 [[nodiscard]] FleetFacts compute_fleet_facts(const RunSummary& run);

@@ -41,6 +41,17 @@ TEST(FleetFacts, the_late_rank_and_what_it_did_meanwhile) {
   EXPECT_DOUBLE_EQ(facts.bandwidths[0].best_bytes_per_s, 100e6 / 3e-3);
 }
 
+// As collectives inside CUDA graphs and those of old profilers are: their kernels name no process group.
+TEST(FleetFacts, collectives_without_a_group_are_matched_by_order) {
+  MadeFleet made(kLateRank);
+  for (RankSummary& rank : made.run.ranks) rank.groups = {SummaryGroup{}};
+  const FleetFacts facts = compute_fleet_facts(made.run);
+  EXPECT_EQ(facts.matched_count, 3);
+  EXPECT_EQ(facts.stragglers, (std::vector<std::size_t>{1}));
+  ASSERT_EQ(facts.groups.size(), 1U);
+  EXPECT_EQ(facts.groups[0].meeting_count, 3);
+}
+
 TEST(FleetFacts, parts_add_up_to_own_time) {
   const FleetFacts facts = facts_of(kLateRank);
   for (const FleetRank& rank : facts.ranks) {

@@ -29,6 +29,7 @@
 
 #include "fleet/bandwidth.h"
 #include "fleet/order.h"
+#include "fleet/stopped_steps.h"
 
 namespace stepscope {
 namespace {
@@ -157,7 +158,9 @@ class LatenessJudge {
       all_[at].wait_ns =
           std::clamp<DurationNs>(all_[at].wait_ns, 0, std::max<DurationNs>(0, step.exposed_communication_ns));
       all_[at].missing_ns = std::min(all_[at].missing_ns, all_[at].wait_ns);
-      all_[at].own_ns = step.duration_ns - all_[at].wait_ns;
+      // That Stepscope stopped the rank is no work of it.
+      const DurationNs stopped = std::min(own_stop_in(*rank, step), step.duration_ns - all_[at].wait_ns);
+      all_[at].own_ns = step.duration_ns - all_[at].wait_ns - std::max<DurationNs>(0, stopped);
     }
   }
 

@@ -135,6 +135,13 @@ struct SummaryOptions {
   bool operator==(const SummaryOptions&) const = default;
 };
 
+// When this rank waited for Stepscope itself (a memory snapshot was written) and its GPUs did not work. Others that
+// then wait in a collective for it wait for Stepscope, too. On the clock of steps.
+struct SummaryStop {
+  TimeNs start_ns = 0;
+  DurationNs length_ns = 0;
+};
+
 struct RankSummary {
   // Who: distributedInfo, else what the file's name says (rank_is_from_name), else missing.
   std::optional<std::int64_t> rank, world_size;
@@ -168,6 +175,7 @@ struct RankSummary {
   std::int64_t collectives_not_kept_count = 0;
 
   std::vector<SummaryStep> steps;
+  std::vector<SummaryStop> own_stops;  // in order; of very many the longest (version 3)
   std::optional<Estimate> unprofiled_step;
   std::optional<double> flops_per_step;  // by the operators, counted once
   std::optional<double> mfu_ratio;

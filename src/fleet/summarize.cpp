@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analyze/averages.h"
+#include "analyze/disturbed_steps.h"
 #include "fleet/fit_summary.h"
 #include "fleet/rank_of_name.h"
 #include "fleet/reduced_replay.h"
@@ -145,6 +146,13 @@ void add_steps(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
   add_memory(facts, summary);
 }
 
+void add_own_stops(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+  for (const Interval& stop : find_own_stops(trace, facts.timeline)) {
+    if (stop.start_ns < -kMostTimeNs / 2 || stop.end_ns > kMostTimeNs / 2) continue;
+    summary.own_stops.push_back({stop.start_ns + base_ns, stop.length_ns()});
+  }
+}
+
 std::vector<StepStretch> step_stretches(const Steps& steps) {
   std::vector<StepStretch> stretches;
   const auto add = [&](Interval gpu, std::size_t step) {
@@ -197,6 +205,7 @@ RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<co
     const std::int64_t base_ns = clock_base(trace).value_or(0);
     summary.has_clock = clock_base(trace).has_value();
     add_steps(facts, base_ns, summary);
+    add_own_stops(trace, facts, base_ns, summary);
     const std::vector<GpuEventId> collectives = add_collectives(trace, facts, base_ns, summary);
     if (summary.has_clock || trace.info.base_ns == 0) {
       summary.replay = reduce_replay(trace, facts, collectives, summary.steps.size());

@@ -313,6 +313,65 @@ TEST(Summarize, WithoutStepsTheWindowIsOne) {
   EXPECT_EQ(summary.collectives[0].step, 0U);
 }
 
+// Of a graph's kernels only the launch of the whole is known, and no operator says what they are for.
+TEST(Summarize, CollectivesInsideAGraphAreNumberedByTheirStartAndNamedByTheirKernel) {
+  const RankSummary summary = summarize(trace_from_text(R"(
+    step      [4                        ][5                   ]
+    call      [G1]                       [G2]
+    gpu/7        [K1=====]                  [K2=====]
+    gpu/17         [N1====] [M1===]           [N2=======][M2=]
+    where
+      G1 = cudaGraphLaunch corr 1
+      G2 = cudaGraphLaunch corr 2
+      K1 = gemm corr 1
+      K2 = gemm corr 2
+      N1 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 1
+      M1 = ncclDevKernel_AllGather_RING_LL corr 1
+      N2 = ncclDevKernel_AllReduce_Sum_f32_RING_LL corr 2
+      M2 = ncclDevKernel_AllGather_RING_LL corr 2
+  )"));
+  ASSERT_EQ(summary.collectives.size(), 4U);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const SummaryCollective& each = summary.collectives[i];
+    EXPECT_EQ(each.step, i / 2);
+    EXPECT_EQ(each.sequence, i % 2);
+    EXPECT_EQ(summary.collective_names.at(each.name), i % 2 == 0 ? "allreduce" : "allgather");
+  }
+  ASSERT_EQ(summary.groups.size(), 1U);
+  EXPECT_EQ(summary.groups[0].name, "");
+  EXPECT_TRUE(summary.replay.refused);
+}
+
+TEST(Summarize, WhereStepscopeStoppedTheRankIsKept) {
+  Trace trace = trace_from_text(R"(
+    step      [1       ][2       ][3                           ][4       ]
+    call      [L1]      [L2]      [L3]                          [L4]
+    gpu/7       [K1]      [K2]      [K3]                          [K4]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      L4 = cudaLaunchKernel corr 4
+      K1 = k corr 1
+      K2 = k corr 2
+      K3 = k corr 3
+      K4 = k corr 4
+  )");
+  OtherEvents::Row row;
+  row.category = trace.strings.intern("overhead");
+  row.name = trace.strings.intern("Stepscope wrote a memory snapshot");
+  row.thread_key = trace.strings.intern("main");
+  row.start_ns = 250'000;  // the GPU works until 260
+  row.end_ns = 480'000;
+  row.phase = 'X';
+  trace.other_events.push_back(row);
+  const RankSummary summary = summarize(trace);
+  EXPECT_EQ(summary.steps_left_out, std::vector<std::int64_t>{3});
+  ASSERT_EQ(summary.own_stops.size(), 1U);
+  EXPECT_EQ(summary.own_stops[0].start_ns, 260'000);
+  EXPECT_EQ(summary.own_stops[0].length_ns, 220'000);
+}
+
 TEST(Summarize, TheFilesNameGivesTheRankThatTheFileDoesNot) {
   Trace trace = trace_from_text("gpu/7     [K1]");
   trace.info.source = "run/rank_3.json";

@@ -35,6 +35,11 @@ void expect_same_lists(const RankSummary& a, const RankSummary& b) {
     };
     EXPECT_EQ(all(a.steps[i]), all(b.steps[i]));
   }
+  ASSERT_EQ(a.own_stops.size(), b.own_stops.size());
+  for (std::size_t i = 0; i < a.own_stops.size(); ++i) {
+    const auto all = [](const SummaryStop& s) { return std::tie(s.start_ns, s.length_ns); };
+    EXPECT_EQ(all(a.own_stops[i]), all(b.own_stops[i]));
+  }
   ASSERT_EQ(a.groups.size(), b.groups.size());
   for (std::size_t i = 0; i < a.groups.size(); ++i) {
     const auto all = [](const SummaryGroup& g) { return std::tie(g.name, g.description, g.size, g.ranks); };
@@ -129,7 +134,8 @@ TEST(SummaryFile, NoFieldIsForgotten) {
   EXPECT_EQ(sizeof(SummaryReplayPoint), 16U);
   EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
   EXPECT_EQ(sizeof(SummaryReplay), 104U);
-  EXPECT_EQ(sizeof(RankSummary), 864U);
+  EXPECT_EQ(sizeof(SummaryStop), 16U);
+  EXPECT_EQ(sizeof(RankSummary), 888U);
   EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
 }
 
@@ -195,9 +201,9 @@ TEST(SummaryFile, EveryFlippedBitIsFound) {
 
 TEST(SummaryFile, ANewerVersionIsNamed) {
   std::string bytes = write_summary({});
-  bytes[8] = 3;
+  bytes[8] = 4;
   EXPECT_EQ(damaged_message(bytes),
-            "x.sss: a summary of version 3, made by a newer stepscope; this one reads version 2 (at byte 0)");
+            "x.sss: a summary of version 4, made by a newer stepscope; this one reads version 3 (at byte 0)");
 }
 
 TEST(SummaryFile, OtherFilesAreToldApart) {
@@ -248,6 +254,15 @@ TEST(SummaryFile, WhatVersion2AddedIsRead) {
   const auto again = read_summary(write_summary(*old), "again");
   ASSERT_TRUE(again.has_value());
   expect_same(again->ranks[1], old->ranks[1]);
+}
+
+TEST(SummaryFile, WhatVersion3AddedIsRead) {
+  const auto run =
+      read_summary(read_file(std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/stopped3.sss"), "stopped3.sss");
+  ASSERT_TRUE(run.has_value()) << run.error().to_string();
+  ASSERT_EQ(run->ranks.size(), 1U);
+  ASSERT_EQ(run->ranks[0].own_stops.size(), 1U);
+  EXPECT_EQ(run->ranks[0].own_stops[0].length_ns, 220'000);
 }
 
 TEST(SummaryFile, PayloadsOfNonsenseAreRefused) {

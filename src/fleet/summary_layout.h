@@ -48,6 +48,7 @@ class SummaryLayout {
     io_.text(rank.verdict);
     replay(rank);
     if (version_ >= 2) additions(rank);
+    if (version_ >= 3) own_stops(rank.own_stops);
   }
 
   template <class File>
@@ -246,6 +247,14 @@ class SummaryLayout {
       text_list(finding.advice);
       io_.flag(finding.saving_as_recorded);
     }
+  }
+
+  // What version 3 added.
+  template <class Stops>
+  void own_stops(Stops& stops) {
+    io_.size(stops, kMostOwnStops);
+    times(stops, &SummaryStop::start_ns);
+    lengths(stops, &SummaryStop::length_ns);
   }
 
   template <class Texts>

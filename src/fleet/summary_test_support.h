@@ -93,6 +93,7 @@ class SummaryMaker {
       if (chance()) step.allocated_peak_bytes = number(0, std::int64_t{1} << 37);
       if (chance()) step.reserved_peak_bytes = number(0, std::int64_t{1} << 37);
       made.steps.push_back(step);
+      if (number(0, 3) == 0) made.own_stops.push_back({at + number(0, 1 << 20), number(0, 1 << 26)});
       at += step.duration_ns;
     }
   }

@@ -205,6 +205,13 @@ Json fleet_json(const FleetFacts& facts, const FleetReplay& replay) {
   out["collectives"] = {{"matched_count", facts.matched_count},
                         {"unmatched_count", facts.unmatched_count},
                         {"left_out_step_count", facts.left_out_step_count}};
+  Json stopped_ranks = Json::array();
+  for (const FleetStoppedRank& each : facts.stopped_ranks) {
+    stopped_ranks.push_back({{"rank", label_of(facts, each.row)}, {"count", each.count}, {"total_ns", each.total_ns}});
+  }
+  out["stops"] = {{"ranks", std::move(stopped_ranks)},
+                  {"steps_left_out", facts.stopped_everywhere ? std::vector<std::int64_t>() : facts.stopped_steps},
+                  {"in_every_step", facts.stopped_everywhere}};
   out["groups"] = groups_json(facts);
   out["bandwidths"] = bandwidths_json(facts);
   Json steps = Json::array(), ranks = Json::array();

@@ -447,11 +447,35 @@ std::string clock_words(const FleetFacts& facts) {
 std::string matching_words(const FleetFacts& facts) {
   std::string text = fmt::format("{} matched in {}", show_counted(facts.matched_count, "collective"),
                                  show_counted(counted(facts.groups.size()), "group"));
+  std::int64_t nameless_count = 0;
+  for (const FleetGroup& group : facts.groups)
+    nameless_count += group.name.empty() && group.ranks.empty() ? group.meeting_count : 0;
+  if (nameless_count > 0)
+    text +=
+        fmt::format("; {} by order alone, since their process group is not recorded (inside CUDA graphs it never is)",
+                    show_count(nameless_count));
   if (facts.unmatched_count > 0) text += fmt::format("; {} could not be", show_counted(facts.unmatched_count, "event"));
   if (facts.left_out_step_count > 0)
     text += fmt::format("; {} left out, since ranks recorded different numbers",
                         show_counted(facts.left_out_step_count, "step of a group", "steps of a group"));
   return text;
+}
+
+// What of it is ours: nothing of this run.
+std::string stop_words(const FleetFacts& facts) {
+  DurationNs total_ns = 0;
+  for (const FleetStoppedRank& each : facts.stopped_ranks) total_ns += each.total_ns;
+  std::string text = "Stepscope itself stopped ";
+  const bool is_one = facts.stopped_ranks.size() == 1;
+  text += is_one ? label_of(facts, facts.stopped_ranks.front().row)
+                 : show_counted(counted(facts.stopped_ranks.size()), "rank");
+  text += fmt::format(" for {}{}, and others waited for it: ", show_duration(total_ns), is_one ? "" : " together");
+  if (facts.stopped_everywhere)
+    return text + "in every step, so what ranks wait for and step times hold that; no rank is called late for it";
+  return text +
+         (facts.stopped_steps.size() == 1
+              ? fmt::format("step {} is counted on no rank", facts.stopped_steps.front())
+              : fmt::format("{} are counted on no rank", show_counted(counted(facts.stopped_steps.size()), "step")));
 }
 
 void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page) {
@@ -460,6 +484,7 @@ void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page
   page.add(page.line().add("Data", Ink::kBold));
   if (!facts.groups.empty() || facts.unmatched_count > 0) add_labelled("ranks", matching_words(facts), page);
   add_labelled("clock", clock_words(facts), page);
+  if (!facts.stopped_steps.empty()) add_labelled("stops", stop_words(facts), page);
   if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }
 

@@ -1,0 +1,169 @@
+// All stops on the run's clock, then each step against them.
+//
+// The clock is found from the collectives of all steps: a stop moves arrivals and not ends, which are what clocks are
+// compared by (clocks.cpp).
+#include "fleet/stopped_steps.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/interval.h"
+#include "fleet/clocks.h"
+#include "fleet/meetings.h"
+#include "fleet/order.h"
+#include "stats/outliers.h"
+
+namespace stepscope {
+namespace {
+
+// As much of a step as one rank's analysis notices.
+constexpr DurationNs kNoticedPercent = 5;
+
+Interval interval_of(TimeNs start_ns, DurationNs length_ns) {
+  return {start_ns, plus_ns(start_ns, std::max<DurationNs>(0, length_ns))};
+}
+
+DurationNs overlap(const IntervalSet& stops, Interval step) {
+  DurationNs sum = 0;
+  auto at = std::partition_point(stops.begin(), stops.end(),
+                                 [&](const Interval& each) { return each.end_ns <= step.start_ns; });
+  for (; at != stops.end() && at->start_ns < step.end_ns; ++at) {
+    sum += std::min(at->end_ns, step.end_ns) - std::max(at->start_ns, step.start_ns);
+  }
+  return sum;
+}
+
+// The clocks of the rows, with nothing left in facts.
+RunClock find_clock(const RunSummary& run, const FleetFacts& facts) {
+  FleetFacts scratch;
+  scratch.world_size = facts.world_size;
+  for (const FleetRank& row : facts.ranks) {
+    FleetRank& who = scratch.ranks.emplace_back();
+    who.summary = row.summary;
+    who.rank = row.rank;
+    who.host_name = row.host_name;
+    who.headline_withheld = row.headline_withheld;
+  }
+  Meetings meetings = match_collectives(run, scratch);
+  return put_on_one_clock(meetings, scratch);
+}
+
+IntervalSet stops_of_run(const RunSummary& run, const RunClock& clock, FleetFacts& facts) {
+  std::vector<Interval> all;
+  for (std::uint32_t row = 0; row < facts.ranks.size(); ++row) {
+    if (facts.ranks[row].headline_withheld) continue;
+    FleetStoppedRank who{row, 0, 0};
+    for (const SummaryStop& stop : run.ranks[facts.ranks[row].summary].own_stops) {
+      if (stop.length_ns <= 0) continue;
+      all.push_back(interval_of(clock.to_run(row, stop.start_ns), stop.length_ns));
+      ++who.count;
+      who.total_ns += stop.length_ns;
+    }
+    if (who.count > 0) facts.stopped_ranks.push_back(who);
+  }
+  return union_of(std::move(all));
+}
+
+// Their numbers, on whatever rank.
+std::set<std::int64_t> find_stopped(const RunSummary& run, const RunClock& clock, const IntervalSet& stops,
+                                    const FleetFacts& facts) {
+  std::set<std::int64_t> numbers;
+  for (std::uint32_t row = 0; row < facts.ranks.size(); ++row) {
+    if (facts.ranks[row].headline_withheld) continue;
+    for (const SummaryStep& step : run.ranks[facts.ranks[row].summary].steps) {
+      const DurationNs stopped = overlap(stops, interval_of(clock.to_run(row, step.start_ns), step.duration_ns));
+      if (stopped > 0 && stopped >= step.duration_ns / 100 * kNoticedPercent) numbers.insert(step.number);
+    }
+  }
+  return numbers;
+}
+
+bool any_common_step_left(const RunSummary& run, const std::set<std::int64_t>& stopped, const FleetFacts& facts) {
+  std::set<std::int64_t> seen;
+  for (const FleetRank& row : facts.ranks) {
+    if (row.headline_withheld) continue;
+    std::set<std::int64_t> own;
+    for (const SummaryStep& step : run.ranks[row.summary].steps) {
+      if (!stopped.contains(step.number)) own.insert(step.number);
+    }
+    for (const std::int64_t number : own) {
+      if (!seen.insert(number).second) return true;
+    }
+  }
+  return false;
+}
+
+// A finding of the rank alone about steps far longer than the others says nothing of steps that are gone.
+void drop_explained_outliers(RankSummary& rank) {
+  std::vector<std::int64_t> lengths;
+  for (const SummaryStep& step : rank.steps) lengths.push_back(step.duration_ns);
+  if (!find_outliers(lengths, 1).indices.empty()) return;
+  std::erase_if(rank.findings, [](const SummaryFinding& finding) { return finding.id == "outlier-step"; });
+}
+
+// What is summed over all steps (counts of work, operators) keeps their share; steps_not_kept_count says so.
+void drop_steps(RankSummary& rank, const std::set<std::int64_t>& numbers) {
+  std::vector<std::optional<std::uint32_t>> moved;
+  std::vector<SummaryStep> kept;
+  for (const SummaryStep& step : rank.steps) {
+    const bool stays = !numbers.contains(step.number);
+    moved.push_back(stays ? std::optional(static_cast<std::uint32_t>(kept.size())) : std::nullopt);
+    if (stays) kept.push_back(step);
+  }
+  if (kept.size() == rank.steps.size()) return;
+  rank.steps_not_kept_count += static_cast<std::int64_t>(rank.steps.size() - kept.size());
+  rank.steps = std::move(kept);
+  std::erase_if(rank.collectives,
+                [&](const SummaryCollective& each) { return each.step >= moved.size() || !moved[each.step]; });
+  for (SummaryCollective& each : rank.collectives) each.step = *moved[each.step];
+  for (SummaryWork& row : rank.work) {
+    std::vector<DurationNs> busy;
+    for (std::size_t step = 0; step < std::min(moved.size(), row.busy_by_step_ns.size()); ++step) {
+      if (moved[step]) busy.push_back(row.busy_by_step_ns[step]);
+    }
+    row.busy_by_step_ns = std::move(busy);
+  }
+  drop_explained_outliers(rank);
+}
+
+RunSummary without_steps(const RunSummary& run, const std::set<std::int64_t>& numbers) {
+  RunSummary out;
+  out.unreadable = run.unreadable;
+  for (const RankSummary& rank : run.ranks) {
+    RankSummary& copy = out.ranks.emplace_back(rank);
+    copy.replay = {};
+    drop_steps(copy, numbers);
+  }
+  return out;
+}
+
+}  // namespace
+
+DurationNs own_stop_in(const RankSummary& rank, const SummaryStep& step) {
+  DurationNs sum = 0;
+  const Interval whole = interval_of(step.start_ns, step.duration_ns);
+  for (const SummaryStop& stop : rank.own_stops) {
+    const Interval each = interval_of(stop.start_ns, stop.length_ns);
+    sum += std::max<DurationNs>(0, std::min(each.end_ns, whole.end_ns) - std::max(each.start_ns, whole.start_ns));
+  }
+  return std::min(sum, std::max<DurationNs>(0, step.duration_ns));
+}
+
+std::optional<RunSummary> leave_out_stopped_steps(const RunSummary& run, FleetFacts& facts) {
+  const bool any = std::any_of(facts.ranks.begin(), facts.ranks.end(), [&](const FleetRank& row) {
+    return !row.headline_withheld && !run.ranks[row.summary].own_stops.empty();
+  });
+  if (!any) return std::nullopt;
+  const RunClock clock = find_clock(run, facts);
+  const IntervalSet stops = stops_of_run(run, clock, facts);
+  const std::set<std::int64_t> stopped = find_stopped(run, clock, stops, facts);
+  if (stopped.empty()) return std::nullopt;
+  facts.stopped_steps.assign(stopped.begin(), stopped.end());
+  facts.stopped_everywhere = !any_common_step_left(run, stopped, facts);
+  if (facts.stopped_everywhere) return std::nullopt;
+  RunSummary counted = without_steps(run, stopped);
+  for (FleetRank& row : facts.ranks) row.step_count = counted.ranks[row.summary].steps.size();
+  return counted;
+}
+
+}  // namespace stepscope
