@@ -104,6 +104,7 @@ SnapshotDeviceId find_main_device(const MemoryFacts& facts) {
 
 MemoryFacts compute_memory_facts(const MemorySnapshot& snapshot, const MemoryFactsOptions& options) {
   MemoryFacts facts;
+  const DeviceAnnotations all_annotations(snapshot);
   for (const SnapshotDeviceId id : snapshot.devices.ids().ids()) {
     DeviceMemoryFacts device;
     device.device = id;
@@ -115,7 +116,7 @@ MemoryFacts compute_memory_facts(const MemorySnapshot& snapshot, const MemoryFac
     measure_fragmentation(snapshot, device);
     device.is_whole_life = is_whole_life(snapshot, device);
 
-    const std::vector<SnapshotAnnotationId> annotations = find_device_annotations(snapshot, id);
+    const std::vector<SnapshotAnnotationId>& annotations = all_annotations.of(id);
     const std::vector<std::size_t> moments = find_annotation_moments(snapshot, id, annotations);
     assign_spans(snapshot, id, annotations, moments, device.allocations, facts.allocations);
     infer_categories(snapshot, id, device.allocations, facts.allocations);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "memory/facts.h"
+#include "memory/spans.h"
 #include "support/drawn_snapshot.h"
 
 namespace stepscope {
@@ -33,6 +34,34 @@ TEST(MemorySteps, BeginWhereTheirAnnotationsDo) {
   EXPECT_EQ(steps.numbers, (std::vector<std::int64_t>{7, 8}));
   EXPECT_EQ(steps.peak_bytes, (std::vector<std::int64_t>{4 * kMiB, 6 * kMiB}));
   EXPECT_EQ(steps.peak_entry, (std::vector<SnapshotEntryId>{SnapshotEntryId(1), SnapshotEntryId(4)}));
+}
+
+// An annotation names its device; a device that none names borrows all, if it can be one of PyTorch's.
+TEST(MemorySteps, DevicesHaveTheirOwnAnnotationsOrBorrow) {
+  MemorySnapshot snapshot;
+  constexpr std::size_t kDeviceCount = 200;
+  for (std::size_t number = 0; number < kDeviceCount; ++number) {
+    SnapshotDevices::Row device;
+    device.number = static_cast<std::int64_t>(2 * number);  // 1, 3 ...: no such device
+    snapshot.devices.push_back(device);
+  }
+  for (const std::int64_t number : {4, 5, 4, 396}) {
+    SnapshotAnnotations::Row annotation;
+    annotation.device_number = number;
+    annotation.time_us = static_cast<std::int64_t>(snapshot.annotations.size());
+    snapshot.annotations.push_back(annotation);
+  }
+  const DeviceAnnotations annotations(snapshot);
+  const auto of = [&](std::size_t device) {
+    std::vector<std::uint32_t> ids;
+    for (const SnapshotAnnotationId id : annotations.of(SnapshotDeviceId(device))) ids.push_back(id.value);
+    return ids;
+  };
+  EXPECT_EQ(of(2), (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(of(198), (std::vector<std::uint32_t>{3}));
+  EXPECT_EQ(of(0), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(of(127), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_TRUE(of(128).empty());
 }
 
 TEST(MemorySteps, AnOpenLastStepEndsWithTheHistory) {

@@ -4,10 +4,16 @@
 
 #include <tsl/robin_map.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
 
 namespace stepscope {
 namespace {
+
+// PyTorch numbers devices in a signed byte. A file that names more is no recorder's, and each of its devices would walk
+// all annotations.
+constexpr std::uint32_t kMostDevices = 128;
 
 class OpenSpans {
  public:
@@ -42,16 +48,22 @@ class OpenSpans {
 
 }  // namespace
 
-std::vector<SnapshotAnnotationId> find_device_annotations(const MemorySnapshot& snapshot, SnapshotDeviceId device) {
-  const std::int64_t number = snapshot.devices.number[device];
-  std::vector<SnapshotAnnotationId> own;
-  std::vector<SnapshotAnnotationId> all;
+DeviceAnnotations::DeviceAnnotations(const MemorySnapshot& snapshot) {
+  const std::vector<std::int64_t>& numbers = snapshot.devices.number.raw();  // in order
+  own_.raw().resize(numbers.size());
   for (const SnapshotAnnotationId annotation : snapshot.annotations.ids().ids()) {
     if (!snapshot.annotations.time_us[annotation].has_value()) continue;
-    all.push_back(annotation);
-    if (snapshot.annotations.device_number[annotation] == number) own.push_back(annotation);
+    all_.push_back(annotation);
+    const std::int64_t number = snapshot.annotations.device_number[annotation];
+    const auto at = std::ranges::lower_bound(numbers, number) - numbers.begin();
+    const SnapshotDeviceId device(static_cast<std::size_t>(at));
+    if (device.value < own_.size() && numbers[device.value] == number) own_[device].push_back(annotation);
   }
-  return own.empty() ? all : own;
+}
+
+const std::vector<SnapshotAnnotationId>& DeviceAnnotations::of(SnapshotDeviceId device) const {
+  const bool is_borrowing = own_[device].empty() && device.value < kMostDevices;
+  return is_borrowing ? all_ : own_[device];
 }
 
 std::vector<std::size_t> find_annotation_moments(const MemorySnapshot& snapshot, SnapshotDeviceId device,

@@ -11,9 +11,17 @@
 
 namespace stepscope {
 
-// The device's own annotations, or all where none names the device (a model on several devices is driven from one).
-[[nodiscard]] std::vector<SnapshotAnnotationId> find_device_annotations(const MemorySnapshot& snapshot,
-                                                                        SnapshotDeviceId device);
+// Annotations by the device that they name, in order of time; one look at all of them, however many devices there are.
+class DeviceAnnotations {
+ public:
+  explicit DeviceAnnotations(const MemorySnapshot& snapshot);
+  // The device's own annotations, or all where none names the device (a model on several devices is driven from one).
+  [[nodiscard]] const std::vector<SnapshotAnnotationId>& of(SnapshotDeviceId device) const;
+
+ private:
+  std::vector<SnapshotAnnotationId> all_;
+  Column<SnapshotDeviceId, std::vector<SnapshotAnnotationId>> own_;
+};
 
 // The moment of the device at which each of `annotations` happened: entries done until then.
 [[nodiscard]] std::vector<std::size_t> find_annotation_moments(const MemorySnapshot& snapshot, SnapshotDeviceId device,
