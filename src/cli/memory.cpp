@@ -45,7 +45,7 @@ struct Request {
   std::optional<double> capacity_bytes;
   std::optional<std::int64_t> device;
   std::optional<std::size_t> top;
-  bool json = false, folded = false;
+  bool lifetimes = false, json = false, folded = false;
   SnapshotOutput output;
   StyleOptions style;
 };
@@ -63,6 +63,7 @@ void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
   app.add_option("--capacity", request.capacity_bytes, "what the process may hold, for --what-if: 80GiB")
       ->type_name("BYTES")
       ->transform(byte_count());
+  auto* lifetimes = app.add_flag("--lifetimes", request.lifetimes, "bytes x time, and what was never freed");
   auto* diff = app.add_option("--diff", request.other, "what another snapshot holds more and less")->type_name("OTHER");
   app.add_option("--device", request.device, "GPU to report on; else the one that worked most")
       ->type_name("N")
@@ -76,7 +77,9 @@ void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
       ->excludes(json)
       ->excludes(by)
       ->excludes(diff)
-      ->excludes(what_if);
+      ->excludes(what_if)
+      ->excludes(lifetimes);
+  lifetimes->excludes(what_if)->excludes(diff);
   add_snapshot_output(app, request.output);
   add_style_options(app, request.style);
   app.footer(kExamples);
@@ -105,6 +108,7 @@ Result<MemoryReportOptions> options_of(const Request& request) {
     if (!config) return Error{config.error().code, fmt::format("--what-if {}: {}", conf, config.error().message), {}};
     options.what_ifs.emplace_back(conf, *config);
   }
+  options.lifetimes = request.lifetimes;
   options.rank_settings = request.is_what_if_asked && options.what_ifs.empty();
   if (request.capacity_bytes && !request.is_what_if_asked) {
     return Error{ErrorCode::kInvalidArgument, "--capacity needs --what-if", {}};

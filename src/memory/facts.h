@@ -82,6 +82,9 @@ struct OomFacts {
   // The usable pieces together would have served the request, none alone. What the device had left does not count: a
   // cap (set_per_process_memory_fraction) may forbid it.
   bool is_fragmentation = false;
+  // The device had as much left as the allocator asks of it for such a request, which is more than the request (a
+  // segment of 20 MiB for 5 MiB): not the device refused, but a cap of the process.
+  bool is_refused_by_cap = false;
 };
 
 struct DeviceMemoryFacts {

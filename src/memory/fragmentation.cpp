@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "memory/block_rounding.h"
+#include "memory/allocator_rules.h"
 #include "memory/levels.h"
 
 namespace stepscope {
@@ -87,6 +87,7 @@ void measure_fragmentation(const MemorySnapshot& snapshot, DeviceMemoryFacts& de
 std::vector<OomFacts> find_ooms(const MemorySnapshot& snapshot, SnapshotDeviceId device,
                                 const std::vector<std::int64_t>& reserved, const std::vector<std::int64_t>& allocated) {
   const IdRange<SnapshotEntryId> entries = snapshot.devices.entries[device];
+  const AllocatorConfig config = recorded_allocator_config(snapshot);
   std::vector<OomFacts> ooms;
   std::uint32_t last_move = entries.begin;  // one behind the last entry that moved memory
   for (const SnapshotEntryId entry : entries.ids()) {
@@ -96,7 +97,11 @@ std::vector<OomFacts> find_ooms(const MemorySnapshot& snapshot, SnapshotDeviceId
     OomFacts oom;
     oom.entry = entry;
     oom.request_bytes = snapshot.entries.size_bytes[entry];
-    oom.device_free_bytes = static_cast<std::int64_t>(snapshot.entries.address[entry] & ~(std::uint64_t{1} << 63));
+    if (const std::uint64_t free_bytes = snapshot.entries.address[entry]; free_bytes != kUnknownFreeBytes) {
+      oom.device_free_bytes = static_cast<std::int64_t>(free_bytes & ~(std::uint64_t{1} << 63));
+      const std::int64_t asked_bytes = segment_bytes_for(config, round_request(config, oom.request_bytes));
+      oom.is_refused_by_cap = oom.device_free_bytes.value() >= asked_bytes;
+    }
     const std::size_t moment = moment_after(snapshot, device, entry);
     oom.reserved_bytes = reserved[moment];
     oom.allocated_bytes = allocated[moment];

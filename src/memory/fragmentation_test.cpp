@@ -60,6 +60,22 @@ TEST(Fragmentation, AnOomOfAPrivatePoolCannotUseTheDefaultOne) {
   EXPECT_FALSE(oom.is_fragmentation);  // 11 MiB would not have been enough in one piece either
 }
 
+// 5 MiB take a segment of 20 MiB from the device: with 10 MiB left it is the device that refuses.
+TEST(Fragmentation, ACapRefusedWhatTheDeviceHadRoomFor) {
+  const auto ooms = [](const std::string& text) {
+    return compute_memory_facts(drawn_snapshot(text)).devices[kFirst].ooms;
+  };
+  const std::vector<OomFacts> found = ooms(
+      "segment A 20M\noom 5M device_free=10M\noom 5M device_free=20M\n"
+      "oom 30M device_free=29M\noom 30M device_free=30M\n");
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_FALSE(found[0].is_refused_by_cap);
+  EXPECT_EQ(found[0].device_free_bytes.value(), 10 * kMiB);
+  EXPECT_TRUE(found[1].is_refused_by_cap);
+  EXPECT_FALSE(found[2].is_refused_by_cap);
+  EXPECT_TRUE(found[3].is_refused_by_cap);
+}
+
 TEST(Fragmentation, OfAnEarlierMomentIsNotKnown) {
   const MemoryFacts facts = compute_memory_facts(drawn_snapshot(kPieces + "oom 12M\nfree a\noom 30M\n"));
   ASSERT_EQ(facts.devices[kFirst].ooms.size(), 2U);

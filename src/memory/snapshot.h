@@ -88,18 +88,21 @@ STEPSCOPE_TABLE(SnapshotStacks, SnapshotStackId, STEPSCOPE_SNAPSHOT_STACK_COLUMN
          "1: older entries fell out of the ring (entries == trace_alloc_max_entries, or overflow flag)")
 STEPSCOPE_TABLE(SnapshotDevices, SnapshotDeviceId, STEPSCOPE_SNAPSHOT_DEVICE_COLUMNS);
 
+// As `address` of an oom entry that does not say what the device had left.
+inline constexpr std::uint64_t kUnknownFreeBytes = ~0ULL;
+
 // What the allocator did: grouped by device, each device's in the order of the file.
-#define STEPSCOPE_SNAPSHOT_ENTRY_COLUMNS(COLUMN)                                                      \
-  COLUMN(AllocatorAction, action, "kUnknown if not known")                                            \
-  COLUMN(MemoryCategory, category, "as a profiler wrote it; kUnknown if absent")                      \
-  COLUMN(SnapshotStreamId, stream, "empty if absent")                                                 \
-  COLUMN(SnapshotPoolId, pool, "empty if absent (before torch 2.12)")                                 \
-  COLUMN(SnapshotStackId, stack, "empty if no frames were recorded")                                  \
-  COLUMN(SnapshotStackId, forward_stack, "of the forward operator, inside backward; empty if absent") \
-  COLUMN(StringId, compile_context, "empty if absent or N/A")                                         \
-  COLUMN(StringId, user_metadata, "empty if absent")                                                  \
-  COLUMN(std::uint64_t, address, "of an oom: the device's free bytes; 0 where absent")                \
-  COLUMN(std::int64_t, size_bytes, "requested; of an oom rounded; never negative")                    \
+#define STEPSCOPE_SNAPSHOT_ENTRY_COLUMNS(COLUMN)                                                          \
+  COLUMN(AllocatorAction, action, "kUnknown if not known")                                                \
+  COLUMN(MemoryCategory, category, "as a profiler wrote it; kUnknown if absent")                          \
+  COLUMN(SnapshotStreamId, stream, "empty if absent")                                                     \
+  COLUMN(SnapshotPoolId, pool, "empty if absent (before torch 2.12)")                                     \
+  COLUMN(SnapshotStackId, stack, "empty if no frames were recorded")                                      \
+  COLUMN(SnapshotStackId, forward_stack, "of the forward operator, inside backward; empty if absent")     \
+  COLUMN(StringId, compile_context, "empty if absent or N/A")                                             \
+  COLUMN(StringId, user_metadata, "empty if absent")                                                      \
+  COLUMN(std::uint64_t, address, "of an oom: the device's free bytes, or kUnknownFreeBytes; 0 if absent") \
+  COLUMN(std::int64_t, size_bytes, "requested; of an oom rounded; never negative")                        \
   COLUMN(MaybeInt, time_us, "us since 1970; missing before torch 2.1")
 STEPSCOPE_TABLE(SnapshotEntries, SnapshotEntryId, STEPSCOPE_SNAPSHOT_ENTRY_COLUMNS);
 

@@ -239,6 +239,8 @@ Value SnapshotTree::add_entry(std::span<const Value> keys_and_values) {
   if (moves_memory(draft.row.action)) {
     if (!draft.has_size) note_missing("an entry without size");
     if (!draft.has_address) note_missing("an entry without addr");
+  } else if (draft.row.action == AllocatorAction::kOom && !draft.has_address) {
+    draft.row.address = kUnknownFreeBytes;
   }
   return {ValueKind::kEntry, out_.entries.push_back(draft.row).value};
 }

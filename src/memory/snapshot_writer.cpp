@@ -206,7 +206,11 @@ class SnapshotWalk {
     const AllocatorAction action = entries.action[id];
     out_.begin_dict();
     put_text("action", allocator_action_name(action));
-    put_unsigned(action == AllocatorAction::kOom ? "device_free" : "addr", entries.address[id]);
+    if (action != AllocatorAction::kOom) {
+      put_unsigned("addr", entries.address[id]);
+    } else if (entries.address[id] != kUnknownFreeBytes) {
+      put_unsigned("device_free", entries.address[id]);
+    }
     put("size", MaybeInt(entries.size_bytes[id]));
     put_stream(entries.stream[id]);
     put("time_us", entries.time_us[id]);

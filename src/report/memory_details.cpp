@@ -267,13 +267,15 @@ void add_memory_diff(const MemoryReport& report, Page& page) {
     return;
   }
   page.blank();
+  const bool is_inferred = diff.by == LiveGrouping::kCategory && report.are_categories_inferred;
   constexpr std::size_t kDifferenceEdge = 13, kBeforeEdge = 26, kAfterEdge = 39, kNameColumn = 41;
   page.add(page.line()
                .add_right(kDifferenceEdge, "difference", Ink::kDim)
                .add_right(kBeforeEdge, "first", Ink::kDim)
                .add_right(kAfterEdge, "second", Ink::kDim)
                .pad_to(kNameColumn)
-               .add(live_grouping_name(diff.by), Ink::kDim));
+               .add(live_grouping_name(diff.by), Ink::kDim)
+               .add(is_inferred ? " (inferred)" : "", Ink::kDim));
   const std::size_t shown = std::min(report.table_row_count, diff.rows.size());
   std::int64_t rest = difference;
   for (std::size_t i = 0; i < shown; ++i) {

@@ -43,6 +43,7 @@ Json oom_json(const MemoryOomReport& oom) {
               {"allocated_bytes", oom.facts.allocated_bytes}};
   const MaybeInt device_free = oom.facts.device_free_bytes;
   out["device_free_bytes"] = device_free.has_value() ? Json(device_free.value()) : Json(nullptr);
+  out["is_refused_by_cap"] = oom.facts.is_refused_by_cap;
   out["is_fragmentation"] = oom.facts.is_fragmentation;
   out["usable"] = nullptr;
   out["out_of_reach"] = nullptr;
@@ -120,11 +121,23 @@ Json live_json(const LiveReport& live) {
   return out;
 }
 
+Json lifetimes_json(const LifetimesReport& lifetimes) {
+  Json byte_time = Json::array();
+  for (const ByteTimeGroup& group : lifetimes.byte_time) {
+    byte_time.push_back(
+        {{"name", group.name}, {"byte_seconds", group.byte_seconds}, {"bytes", group.bytes}, {"count", group.count}});
+  }
+  return {{"by", live_grouping_name(lifetimes.by)},
+          {"byte_time", std::move(byte_time)},
+          {"never_freed", groups_json(lifetimes.never_freed, "name")}};
+}
+
 Json categories_json(const MemoryReport& report) {
   Json out = Json::array();
   for (const CategoryShare& share : report.categories) {
     out.push_back({{"category", share.is_older ? kOlderThanHistory : memory_category_name(share.category)},
                    {"bytes", share.bytes},
+                   {"is_inferred", share.is_inferred},
                    {"top_line", share.top_line},
                    {"top_line_bytes", share.top_line_bytes}});
   }
@@ -231,6 +244,7 @@ std::string write_memory_json(const MemoryReport& report) {
   out["categories"] = categories_json(report);
   out["categories_inferred"] = report.are_categories_inferred;
   out["growth"] = report.growth ? live_json(*report.growth) : Json(nullptr);
+  out["lifetimes"] = report.lifetimes ? lifetimes_json(*report.lifetimes) : Json(nullptr);
   out["findings"] = Json::array();
   for (const MemoryFinding& finding : report.findings) out["findings"].push_back(finding_json(finding));
   out["what_if"] = what_ifs_json(report);

@@ -9,6 +9,7 @@
 #include "memory/trace_snapshot.h"
 #include "report/memory_build.h"
 #include "report/text.h"
+#include "rules/memory_wording.h"
 
 namespace stepscope {
 namespace {
@@ -131,13 +132,16 @@ std::vector<CategoryShare> share_categories(const MemorySnapshot& snapshot, cons
     const MemoryCategory category = is_known ? all.category[id] : MemoryCategory::kUnknown;
     const bool is_older = has_history && category == MemoryCategory::kUnknown && !all.alloc_entry[id].has_value();
     parts[{category, is_older}].push_back(id);
-    is_inferred = is_inferred || all.category_source[id] == CategorySource::kInferred;
   }
   std::vector<CategoryShare> shares;
   for (const auto& [key, ids] : parts) {
     CategoryShare share;
     std::tie(share.category, share.is_older) = key;
-    for (const AllocationId id : ids) share.bytes += all.requested_bytes[id];
+    for (const AllocationId id : ids) {
+      share.bytes += all.requested_bytes[id];
+      share.is_inferred = share.is_inferred || all.category_source[id] == CategorySource::kInferred;
+    }
+    is_inferred = is_inferred || share.is_inferred;
     const auto lines = group_live(snapshot, facts, ids, LiveGrouping::kLine);
     if (!lines.empty()) {
       share.top_line = clean_text(lines.front().name);
@@ -249,7 +253,10 @@ void add_findings(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snap
     const auto& allocated = facts.devices[device].levels[static_cast<std::size_t>(MemoryLevelKind::kAllocated)];
     live = find_live(snapshot, facts, device, moment_after(snapshot, device, allocated.peak_entry));
   }
-  for (MemoryFinding& finding : find_all_memory({snapshot, facts, device, results, live})) {
+  const MemoryRuleInput input{snapshot, facts, device, results, live};
+  // The panel names the setting that the findings advise, of several that would have done.
+  if (const AllocatorWhatIf* best = best_setting(input); best != nullptr) report.what_if->best = best->settings;
+  for (MemoryFinding& finding : find_all_memory(input)) {
     report.findings.push_back(clean_memory_finding(std::move(finding)));
   }
 }
@@ -269,6 +276,18 @@ void add_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snapsh
   }
   growth.groups = clean_groups(std::move(lines));
   report.growth = summed(std::move(growth));
+}
+
+void add_lifetimes(const MemorySnapshot& snapshot, const MemoryFacts& facts, SnapshotDeviceId device,
+                   const MemoryReportOptions& options, MemoryReport& report) {
+  LifetimesReport lifetimes;
+  lifetimes.by = options.by.value_or(LiveGrouping::kLine);
+  if (facts.devices[device].has_history) {
+    lifetimes.byte_time = group_byte_time(snapshot, facts, device, lifetimes.by);
+    for (ByteTimeGroup& group : lifetimes.byte_time) group.name = clean_text(group.name);
+    lifetimes.never_freed = clean_groups(group_never_freed(snapshot, facts, device, lifetimes.by));
+  }
+  report.lifetimes = std::move(lifetimes);
 }
 
 SnapshotInfo clean_info(SnapshotInfo info) {
@@ -366,6 +385,7 @@ Result<MemoryReport> build_memory_report(const MemorySnapshot& snapshot, const M
   }
   add_findings(snapshot, facts, *device, report);
   add_growth(snapshot, facts, *device, report);
+  if (options.lifetimes) add_lifetimes(snapshot, facts, *device, options, report);
   return report;
 }
 

@@ -96,6 +96,7 @@ struct MemoryWhatIfReport {
   std::optional<std::int64_t> capacity_bytes;  // missing: unlimited
   bool is_capacity_recorded = false;           // else given
   std::vector<MemoryWhatIfRow> rows;
+  std::string best;      // what the findings advise; empty: none serves all requests
   std::string withheld;  // why no row has a result; empty if they have
 };
 
@@ -113,6 +114,13 @@ struct MemoryDiffReport {
   std::vector<MemoryDiffRow> rows;  // largest difference first, without zeros; they sum to the difference
 };
 
+// How long memory was held, not how much at one moment; of the shown device, within its history.
+struct LifetimesReport {
+  LiveGrouping by = LiveGrouping::kLine;
+  std::vector<ByteTimeGroup> byte_time;  // most first; empty where the entries have no times
+  std::vector<LiveGroup> never_freed;    // made in the history and held at its end, most bytes first
+};
+
 // A share of the shown live set by category, for the sentence and the bar.
 struct CategoryShare {
   MemoryCategory category = MemoryCategory::kUnknown;
@@ -120,6 +128,7 @@ struct CategoryShare {
   std::int64_t bytes = 0;
   std::string top_line;  // which of its lines holds most
   std::int64_t top_line_bytes = 0;
+  bool is_inferred = false;  // of at least one of its allocations
 };
 
 struct MemoryReport {
@@ -140,6 +149,7 @@ struct MemoryReport {
   std::optional<MemoryDiffReport> diff;
   // Lines that hold more at the end of the last step than when the second began; missing without steps.
   std::optional<LiveReport> growth;
+  std::optional<LifetimesReport> lifetimes;  // if asked for
   std::size_t table_row_count = 0;
 
   [[nodiscard]] const MemoryDeviceReport* shown_device() const { return shown ? &devices[*shown] : nullptr; }
@@ -153,6 +163,7 @@ struct MemoryReportOptions {
   std::vector<std::pair<std::string, AllocatorConfig>> what_ifs;  // as asked, and what it means
   std::optional<std::int64_t> capacity_bytes;
   std::size_t table_row_count = 10;
+  bool lifetimes = false;  // a pass over all allocations, so only if asked for
 };
 
 // An Error when what was asked is not there: a device, a moment (its message names what there is).

@@ -90,9 +90,16 @@ std::string answer_words(const MemoryReport& report) {
     return fmt::format("{}, {} of what is held ({}) is by {}.", at, show_percent(share_of(line.bytes, live.bytes)),
                        memory_words(line.bytes), short_line(line.name));
   }
-  std::string words = fmt::format("{}, {} of what is held ", at, show_percent(share_of(first.bytes, live.bytes)));
+  // The live set of --by device is that of all, the categories are of the shown one.
+  const MemoryDeviceReport* device = report.shown_device();
+  const bool is_of_all = live.by == LiveGrouping::kDevice && device != nullptr;
+  std::int64_t held_bytes = 0;
+  for (const CategoryShare& share : report.categories) held_bytes += share.bytes;
+  std::string words = fmt::format("{}, {} of what {} ", at, show_percent(share_of(first.bytes, held_bytes)),
+                                  is_of_all ? fmt::format("GPU {} holds", device->number) : "is held");
   words += first.is_older || first.category == MemoryCategory::kUnknown ? "is " : "are ";
-  words += fmt::format("{} ({})", category_words(first), memory_words(first.bytes));
+  words +=
+      fmt::format("{} ({}{})", category_words(first), memory_words(first.bytes), first.is_inferred ? ", inferred" : "");
   if (!is_place(first.top_line)) return words + ".";
   const double share = share_of(first.top_line_bytes, first.bytes);
   if (share > 0.995) return words + fmt::format(", all by {}.", short_line(first.top_line));
@@ -102,24 +109,32 @@ std::string answer_words(const MemoryReport& report) {
 std::string avoided_words(const MemoryWhatIfReport& what_if) {
   if (!what_if.withheld.empty() || what_if.rows.empty())
     return "whether other settings would have avoided it: withheld, see What if";
-  std::string first;
-  std::size_t avoiding = 0;
+  std::size_t avoiding = 0, tried = 0;
+  bool would_avoid_uncached = false;
   std::optional<std::int64_t> least;
   for (const MemoryWhatIfRow& row : what_if.rows) {
+    if (!row.result) continue;
+    const bool serves = !row.result->run.oom;
     // Without caching is no setting to train with.
-    if (!row.result || !row.result->config.caching) continue;
+    if (!row.result->config.caching) {
+      would_avoid_uncached = would_avoid_uncached || serves;
+      continue;
+    }
     const auto& needs = row.result->least_capacity_bytes;
     if (needs && (!least || *needs < *least)) least = needs;
-    if (row.result->run.oom) continue;
-    if (avoiding++ == 0) first = row.settings;
+    ++tried;
+    avoiding += serves ? 1 : 0;
   }
+  const std::string_view only = would_avoid_uncached ? ", only without caching" : "";
+  if (tried == 0) return would_avoid_uncached ? "avoided without caching" : "avoided by nothing that was tried";
   if (avoiding == 0) {
-    return fmt::format("avoided by none of {} settings tried{}", what_if.rows.size(),
+    return fmt::format("avoided by none of {} tried{}{}", show_counted(static_cast<std::int64_t>(tried), "setting"),
+                       only,
                        least ? fmt::format("; {} would do (limit {})", memory_words(*least),
                                            memory_words(what_if.capacity_bytes.value_or(0)))
                              : "");
   }
-  return fmt::format("avoided by {}{}", first, avoiding > 1 ? fmt::format(" and {} more", avoiding - 1) : "");
+  return fmt::format("avoided by {}{}", what_if.best, avoiding > 1 ? fmt::format(" and {} more", avoiding - 1) : "");
 }
 
 struct Glyph {
@@ -263,7 +278,7 @@ void add_memory_oom(const MemoryReport& report, Page& page) {
   }
   if (oom.facts.device_free_bytes.has_value()) {
     free += fmt::format("; device had {} left", memory_words(oom.facts.device_free_bytes.value()));
-    if (oom.facts.device_free_bytes.value() >= oom.facts.request_bytes) free += ": a cap refused it";
+    if (oom.facts.is_refused_by_cap) free += ": a cap refused it";
   }
   page.paragraph(free, kMemoryTextColumn, Ink::kPlain, 2);
   if (report.what_if) page.paragraph(avoided_words(*report.what_if), kMemoryTextColumn, Ink::kPlain, 2);
@@ -303,13 +318,15 @@ void add_live_table(const MemoryReport& report, std::size_t row_count, Page& pag
   if (!report.live || report.live->groups.empty() || row_count == 0) return;
   constexpr std::size_t kBytesEdge = 12, kShareEdge = 19, kCountEdge = 27, kNameColumn = 29;
   const LiveReport& live = *report.live;
+  const bool is_inferred = live.by == LiveGrouping::kCategory && report.are_categories_inferred;
   page.blank();
   page.add(page.line()
                .add_right(kBytesEdge, "requested", Ink::kDim)
                .add_right(kShareEdge, "share", Ink::kDim)
                .add_right(kCountEdge, "tensors", Ink::kDim)
                .pad_to(kNameColumn)
-               .add(live_grouping_name(live.by), Ink::kDim));
+               .add(live_grouping_name(live.by), Ink::kDim)
+               .add(is_inferred ? " (inferred)" : "", Ink::kDim));
   const std::size_t room = page.style().width - kNameColumn;
   const std::size_t shown = std::min(row_count, live.groups.size());
   for (std::size_t i = 0; i < shown; ++i) {

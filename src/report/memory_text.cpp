@@ -143,6 +143,13 @@ std::string write_memory_text(const MemoryReport& report, const Style& style) {
     add_memory_data(report, page);
     return page.text();
   }
+  if (report.lifetimes) {
+    add_memory_head(report, page);
+    add_memory_levels(report, page);
+    add_memory_lifetimes(report, page);
+    add_memory_data(report, page);
+    return page.text();
+  }
   // Whoever asked for a set wants all rows that were asked for at once.
   const std::size_t all = report.table_row_count;
   ScreenPlan plan{report.is_live_asked ? all : std::min<std::size_t>(all, 5)};

@@ -29,6 +29,7 @@ void add_memory_steps(const MemoryReport& report, Page& page);
 void add_free_memory(const MemoryReport& report, Page& page);
 void add_what_if_table(const MemoryReport& report, Page& page);
 void add_memory_growth(const MemoryReport& report, Page& page);
+void add_memory_lifetimes(const MemoryReport& report, Page& page);
 void add_other_devices(const MemoryReport& report, Page& page);
 void add_memory_data(const MemoryReport& report, Page& page);
 void add_memory_diff(const MemoryReport& report, Page& page);

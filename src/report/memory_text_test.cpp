@@ -95,6 +95,52 @@ TEST(MemoryText, TheAnswerNamesCategoryAndLine) {
   EXPECT_NE(text.find("fragmentation"), std::string::npos);
 }
 
+TEST(MemoryText, AnInferredCategoryIsCalledSo) {
+  MemoryReport report = made_report();
+  const auto says = [&](const char* words) {
+    return write_memory_text(report, style_of(160)).find(words) != std::string::npos;
+  };
+  EXPECT_FALSE(says("inferred"));
+  report.categories = {{MemoryCategory::kActivation, false, 500 * kMiB, report.live->groups[0].name, 100 * kMiB, true}};
+  report.are_categories_inferred = true;
+  EXPECT_TRUE(says("are activations (500 MiB, inferred)"));  // one category draws no bar
+  report.live->by = LiveGrouping::kCategory;
+  EXPECT_TRUE(says("category (inferred)"));
+}
+
+TEST(MemoryText, ByDeviceTheSentenceIsOfTheShownOne) {
+  MemoryReport report = made_report();
+  report.live->by = LiveGrouping::kDevice;
+  report.live->groups = {{"cuda:0", 1000 * kMiB, 10}, {"cuda:1", 3000 * kMiB, 30}};
+  report.live->bytes = 4000 * kMiB;
+  report.categories = {{MemoryCategory::kActivation, false, 800 * kMiB, "", 0},
+                       {MemoryCategory::kParameter, false, 200 * kMiB, "", 0}};
+  const std::string text = write_memory_text(report, style_of(160));
+  EXPECT_NE(text.find("80 % of what GPU 0 holds are activations (800 MiB)"), std::string::npos) << text;
+}
+
+TEST(MemoryText, TheSettingOfThePanelIsTheOneAdvised) {
+  MemoryReport report = made_report();
+  report.what_if = MemoryWhatIfReport{};
+  const auto add = [&](const char* conf, bool fails) {
+    AllocatorWhatIf result{conf, *parse_allocator_config(conf), {}, std::nullopt};
+    if (fails) result.run.oom = SimulatedOom{};
+    report.what_if->rows.push_back({conf, result, std::nullopt});
+  };
+  const auto says = [&](const char* words) {
+    return write_memory_text(report, style_of(160)).find(words) != std::string::npos;
+  };
+  add("max_split_size_mb:64", true);
+  add("no_caching", true);
+  EXPECT_TRUE(says("avoided by none of 1 setting tried")) << "no_caching is no setting to train with";
+  report.what_if->rows.back().result->run.oom.reset();
+  EXPECT_TRUE(says("avoided by none of 1 setting tried, only without caching"));
+  add("expandable_segments:True,roundup_power2_divisions:8", false);
+  add("expandable_segments:True", false);
+  report.what_if->best = "expandable_segments:True";
+  EXPECT_TRUE(says("avoided by expandable_segments:True and 1 more"));
+}
+
 TEST(MemoryText, WithoutHistoryNoPeakIsShown) {
   MemoryReport report = made_report();
   report.devices[0].has_history = false;

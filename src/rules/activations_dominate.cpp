@@ -101,10 +101,9 @@ std::optional<MemoryFinding> find_activations_dominate(const MemoryRuleInput& in
   if (estimate.plan) {
     add_plan(input, estimate, finding);
   } else {
-    finding.advice.push_back(
-        "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around each block that "
-        "calls " +
-        without_folders(lines.front().name));
+    const std::string& line = lines.front().name;
+    finding.advice.push_back("torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around each block" +
+                             (line == kNoFramesRecorded ? "" : " that calls " + without_folders(line)));
   }
   return finding;
 }

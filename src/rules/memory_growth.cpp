@@ -60,7 +60,7 @@ std::optional<MemoryFinding> find_memory_growth(const MemoryRuleInput& input) {
                                   std::to_string(steps.numbers[first]) + " begins, " + format_memory(level[to]) +
                                   " when step " + std::to_string(steps.numbers[last - 1]) + " ends.",
                               std::nullopt});
-  finding.advice.push_back("Look for what keeps the tensors of " + without_folders(lines.front().name) +
+  finding.advice.push_back("Look for what keeps " + tensors_of(lines.front().name) +
                            ": a list of losses (append loss.detach()), a cache, a hook, an exception's traceback");
   finding.advice.emplace_back("stepscope memory FILE --diff LATER shows what a later snapshot holds more");
   // What had grown when the peak's step began is part of the peak.

@@ -87,6 +87,29 @@ TEST(MemoryRules, FragmentationOnEitherSideOfItsThresholds) {
   EXPECT_TRUE(find_fragmentation(made.input()));
 }
 
+TEST(MemoryRules, AnOutOfMemoryCountsTheSettingsThatOneMayTrainWith) {
+  Made made({AllocatorAction::kAlloc, AllocatorAction::kOom});
+  OomFacts oom;
+  oom.entry = SnapshotEntryId(1);
+  made.device().ooms.push_back(oom);
+  const auto text = [&](const std::vector<AllocatorWhatIf>& what_ifs) {
+    const auto finding = find_out_of_memory(made.input(what_ifs));
+    std::string all;
+    for (const MemoryEvidence& each : finding->evidence) all += each.text + "\n";
+    return all;
+  };
+  const AllocatorWhatIf split = what_if("max_split_size_mb:64", 1000, true);
+  const AllocatorWhatIf expandable = what_if("expandable_segments:True", 900, true);
+  EXPECT_NE(text({split, expandable, what_if("no_caching", 800, true)})
+                .find("None of the 2 settings of the allocator that were tried serves all requests."),
+            std::string::npos);
+  EXPECT_NE(
+      text({split, what_if("no_caching", 800, false)})
+          .find("The one setting of the allocator that was tried does not serve all requests. Without caching all "
+                "would be served, and each allocation would wait for the GPU."),
+      std::string::npos);
+}
+
 TEST(MemoryRules, WhatWasReservedBeforeTheHistoryMayHaveBeenInUse) {
   Made made({AllocatorAction::kAlloc});
   made.set_peak(MemoryLevelKind::kReserved, 1000 * kMiB);
@@ -158,6 +181,8 @@ TEST(MemoryWording, PlacesLoseTheirFolders) {
   EXPECT_EQ(without_folders("/home/u/train/model.py:120 forward"), "model.py:120 forward");
   EXPECT_EQ(without_folders("model.py:120 a/b"), "model.py:120 a/b");
   EXPECT_EQ(without_folders(std::string(kNoFramesRecorded)), kNoFramesRecorded);
+  EXPECT_EQ(tensors_of("/home/u/train/model.py:120 forward"), "the tensors of model.py:120 forward");
+  EXPECT_EQ(tensors_of(std::string(kNoFramesRecorded)), "the tensors without recorded frames");
 }
 
 TEST(MemoryWording, LinesThatAreNoneReadAsSuch) {

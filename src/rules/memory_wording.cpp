@@ -47,6 +47,12 @@ std::string describe_place(const MemoryRuleInput& input, SnapshotStackId stack) 
   return frame.has_value() ? without_folders(describe_frame(input.snapshot, frame)) : "no line of yours";
 }
 
+std::string tensors_of(const std::string& line) {
+  if (line == kNoFramesRecorded) return "the tensors without recorded frames";
+  if (line == kOlderThanHistory) return "the tensors that are older than the history";
+  return "the tensors of " + without_folders(line);
+}
+
 std::string list_lines(const std::vector<LiveGroup>& lines, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {

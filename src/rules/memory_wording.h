@@ -18,6 +18,9 @@ namespace stepscope {
 // The last component of the path in "DIR/train.py:41 forward".
 [[nodiscard]] std::string without_folders(const std::string& line);
 
+// "the tensors of model.py:120 forward", or of what has no line: "the tensors without recorded frames".
+[[nodiscard]] std::string tensors_of(const std::string& line);
+
 // "1.2 GiB of model.py:120 forward, 300 MiB of loss.py:8 step": at most `most`.
 [[nodiscard]] std::string list_lines(const std::vector<LiveGroup>& lines, std::size_t most);
 

@@ -44,9 +44,17 @@ void add_what_ifs(const MemoryRuleInput& input, MemoryFinding& finding) {
     finding.advice.push_back(setting_to_type(*best));
     return;
   }
-  std::string text = "None of the " +
-                     count_of(static_cast<std::int64_t>(input.what_ifs.size()), "setting", "settings") +
-                     " of the allocator that were tried serves all requests.";
+  const auto is_caching = [](const AllocatorWhatIf& each) { return each.config.caching; };
+  const auto caching = std::count_if(input.what_ifs.begin(), input.what_ifs.end(), is_caching);
+  std::string text = "None of the " + std::to_string(caching) + " settings of the allocator that were tried serves";
+  if (caching <= 1) text = "The one setting of the allocator that was tried does not serve";
+  text += " all requests.";
+  const bool is_uncached_enough = std::any_of(input.what_ifs.begin(), input.what_ifs.end(),
+                                              [](const auto& each) { return !each.config.caching && !each.run.oom; });
+  if (is_uncached_enough) {
+    text = caching == 0 ? "" : text + " ";
+    text += "Without caching all would be served, and each allocation would wait for the GPU.";
+  }
   const AllocatorWhatIf* least = nullptr;
   for (const AllocatorWhatIf& what_if : input.what_ifs) {
     if (!what_if.least_capacity_bytes || !what_if.config.caching) continue;
@@ -75,8 +83,7 @@ void add_holders(const MemoryRuleInput& input, std::size_t event, MemoryFinding&
     finding.advice.emplace_back("A smaller batch or sequence, or torch.utils.checkpoint around what holds most: " +
                                 without_folders(lines.front().name));
   } else {
-    finding.advice.emplace_back("Hold less of " + without_folders(lines.front().name) +
-                                ", or a smaller batch or sequence");
+    finding.advice.emplace_back("Hold less of " + tensors_of(lines.front().name) + ", or a smaller batch or sequence");
   }
 }
 
@@ -98,7 +105,7 @@ std::optional<MemoryFinding> find_out_of_memory(const MemoryRuleInput& input) {
       format_memory(oom.reserved_bytes) + " were reserved, " + format_memory(oom.allocated_bytes) + " of it allocated";
   if (oom.device_free_bytes.has_value()) {
     text += "; the device had " + format_memory(oom.device_free_bytes.value()) + " left";
-    if (oom.device_free_bytes.value() >= oom.request_bytes) {
+    if (oom.is_refused_by_cap) {
       text += ", so a cap of the process refused it (torch.cuda.set_per_process_memory_fraction)";
     }
   }
@@ -110,7 +117,7 @@ std::optional<MemoryFinding> find_out_of_memory(const MemoryRuleInput& input) {
          input.event_of(ooms.front().entry)});
   }
   add_what_ifs(input, finding);
-  if (oom.device_free_bytes.has_value() && oom.device_free_bytes.value() >= oom.request_bytes) {
+  if (oom.is_refused_by_cap) {
     finding.advice.emplace_back(
         "A higher cap, if it may be: torch.cuda.set_per_process_memory_fraction; the device had " +
         format_memory(oom.device_free_bytes.value()) + " left");

@@ -364,6 +364,31 @@ class Recorded(unittest.TestCase):
             self.assertEqual(total, document(path)["live"]["bytes"])
         self.assertRegex(memory("memory/C01_basic_proto4.pickle", "--folded").out, r"(?m)^\S*train\.py:9\S*;\S*model\.py:41_forward 18874368$")
 
+    def test_lifetimes(self):
+        path = "memory/C01_basic_proto4.pickle"
+        entries = pickle.loads((DATA / path).read_bytes())["device_traces"][0]
+        made, held = {}, 0.0
+        for entry in entries:
+            if entry["action"] == "alloc":
+                made[entry["addr"]] = entry
+            elif entry["action"] == "free_completed":
+                begun = made.pop(entry["addr"])
+                held += begun["size"] * (entry["time_us"] - begun["time_us"]) / 1e6
+        held += sum(entry["size"] * (entries[-1]["time_us"] - entry["time_us"]) / 1e6 for entry in made.values())
+        lifetimes = document(path, "--lifetimes")["lifetimes"]
+        self.assertAlmostEqual(sum(group["byte_seconds"] for group in lifetimes["byte_time"]), held, delta=1)
+        self.assertEqual(sum(group["bytes"] for group in lifetimes["never_freed"]), sum(e["size"] for e in made.values()))
+        self.assertIsNone(document(path)["lifetimes"])
+        by_category = document(path, "--lifetimes", "--by", "category")["lifetimes"]
+        self.assertEqual(by_category["by"], "category")
+        self.assertAlmostEqual(sum(group["byte_seconds"] for group in by_category["byte_time"]), held, delta=1)
+        text = memory(path, "--lifetimes").out
+        self.assertIn("Bytes x time within the history", text)
+        self.assertIn("Made in the history and never freed in it", text)
+        self.assertIn("is not known", memory("memory/C08_no_history.pickle", "--lifetimes").out)
+        self.assertEqual(memory(path, "--lifetimes", "--what-if").status, USAGE)
+        self.assertEqual(memory(path, "--lifetimes", "--stats").status, USAGE)
+
     def test_differences_sum(self):
         diff = document("memory/h200/snap.pickle.gz", "--diff", "memory/h200/snap.oom.pickle.gz")["diff"]
         self.assertEqual(diff["difference_bytes"], diff["after_bytes"] - diff["before_bytes"])
@@ -465,6 +490,19 @@ class Findings(unittest.TestCase):
         self.assertIn("Everything else needs 240 MiB", " ".join(e["text"] for e in note["evidence"]))
         self.assertIn("every 2 blocks", note["advice"][0])
         self.assertNotIn("activations-dominate", ids(made(training(activation=10, parameters=20))))
+
+    # 5 MiB take a segment of 20 MiB: with 10 MiB left it is the device that refuses, with 20 MiB a cap.
+    def test_a_cap_is_told_from_a_full_device(self):
+        for device_free, is_cap in ((10 * MIB, False), (20 * MIB, True), (None, False)):
+            entry = {"action": "oom", "size": 5 * MIB, "stream": 0, "time_us": 5, "frames": []}
+            if device_free is not None:
+                entry["device_free"] = device_free
+            data = pickle.dumps({"segments": [], "device_traces": [[entry]]})
+            found = document("-", stdin=data)["devices"][0]["oom"]
+            self.assertEqual((found["device_free_bytes"], found["is_refused_by_cap"]), (device_free, is_cap))
+            text = memory("-", stdin=data).out
+            self.assertEqual("a cap refused it" in text, is_cap)
+            self.assertEqual("device had" in text, device_free is not None)
 
     def test_out_of_memory(self):
         oom = document("memory/h200/snap.oom.pickle.gz")["findings"][0]

@@ -46,7 +46,7 @@ std::string check_beside(const CLI::App& app, const SnapshotOutput& output) {
     if (output.is_summary) return "--summary is a text; its numbers as JSON: --stats";
   }
   const char* asked = !output.path.empty() ? "-o" : output.is_summary ? "--summary" : "--stats";
-  for (const char* option : {"--at", "--by", "--what-if", "--capacity", "--diff", "--folded", "--top"}) {
+  for (const char* option : {"--at", "--by", "--what-if", "--capacity", "--diff", "--folded", "--lifetimes", "--top"}) {
     if (app.count(option) > 0) return fmt::format("{} does not go with {}", option, asked);
   }
   return !output.path.empty() && app.count("--device") > 0 ? "--device does not go with -o: all GPUs are written" : "";

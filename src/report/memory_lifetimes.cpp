@@ -1,0 +1,101 @@
+// How long memory was held: bytes x time, and what was made in the history and never given back.
+//
+// Asked for with --lifetimes and then alone on the screen: the peak is the first question of everyone, this one of who
+// looks for what occupies memory all the time. GiB s: a GiB for a second, or half of one for two.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/memory_text.h"
+#include "report/numbers.h"
+#include "report/terminal/sections.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kAmountEdge = 14, kShareEdge = 21, kCountEdge = 30, kNameColumn = 32;
+
+struct LifetimeRow {
+  std::string amount;
+  double share = 0;
+  std::int64_t count = 0;
+  std::string name;
+};
+
+void add_table(std::string_view title, std::string_view amount, std::string_view by,
+               const std::vector<LifetimeRow>& rows, std::size_t row_count, Page& page) {
+  page.blank();
+  page.add(page.line().add(title, Ink::kBold));
+  page.add(page.line()
+               .add_right(kAmountEdge, amount, Ink::kDim)
+               .add_right(kShareEdge, "share", Ink::kDim)
+               .add_right(kCountEdge, "tensors", Ink::kDim)
+               .pad_to(kNameColumn)
+               .add(by, Ink::kDim));
+  for (std::size_t i = 0; i < std::min(row_count, rows.size()); ++i) {
+    page.add(page.line()
+                 .add_right(kAmountEdge, rows[i].amount)
+                 .add_right(kShareEdge, show_percent(rows[i].share))
+                 .add_right(kCountEdge, show_count(rows[i].count))
+                 .pad_to(kNameColumn)
+                 .add(fit_line(rows[i].name, page.style().width - kNameColumn)));
+  }
+  if (rows.size() <= row_count) return;
+  page.add(page.line()
+               .pad_to(kNameColumn)
+               .add(fmt::format("{} more", show_count(static_cast<std::int64_t>(rows.size() - row_count))), Ink::kDim));
+}
+
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::vector<LifetimeRow> byte_time_rows(const LifetimesReport& lifetimes) {
+  double all = 0;
+  for (const ByteTimeGroup& group : lifetimes.byte_time) all += group.byte_seconds;
+  std::vector<LifetimeRow> rows;
+  constexpr double kMostBytes = 9e18;  // of 64 bits; no machine's
+  for (const ByteTimeGroup& group : lifetimes.byte_time) {
+    const auto bytes = static_cast<std::int64_t>(std::min(group.byte_seconds, kMostBytes));
+    rows.push_back({memory_words(bytes) + " s", share_of(group.byte_seconds, all), group.count, group.name});
+  }
+  return rows;
+}
+
+std::vector<LifetimeRow> never_freed_rows(const LifetimesReport& lifetimes) {
+  double all = 0;
+  for (const LiveGroup& group : lifetimes.never_freed) all += static_cast<double>(group.bytes);
+  std::vector<LifetimeRow> rows;
+  for (const LiveGroup& group : lifetimes.never_freed) {
+    rows.push_back(
+        {memory_words(group.bytes), share_of(static_cast<double>(group.bytes), all), group.count, group.name});
+  }
+  return rows;
+}
+
+}  // namespace
+
+void add_memory_lifetimes(const MemoryReport& report, Page& page) {
+  const LifetimesReport& lifetimes = *report.lifetimes;
+  const MemoryDeviceReport* device = report.shown_device();
+  if (device == nullptr || !device->has_history) {
+    page.blank();
+    return page.paragraph("The history was not recorded: how long memory was held is not known.", kMemoryLabelColumn);
+  }
+  const bool is_inferred = lifetimes.by == LiveGrouping::kCategory && report.are_categories_inferred;
+  const std::string by = std::string(live_grouping_name(lifetimes.by)) + (is_inferred ? " (inferred)" : "");
+  if (lifetimes.byte_time.empty()) {
+    page.blank();
+    page.paragraph("Bytes x time: the entries have no times (before torch 2.1).", kMemoryLabelColumn);
+  } else {
+    add_table("Bytes x time within the history", "requested", by, byte_time_rows(lifetimes), report.table_row_count,
+              page);
+  }
+  if (lifetimes.never_freed.empty()) {
+    page.blank();
+    page.paragraph("All that was made in the history was freed in it.", kMemoryLabelColumn);
+  } else {
+    add_table("Made in the history and never freed in it", "requested", by, never_freed_rows(lifetimes),
+              report.table_row_count, page);
+  }
+}
+
+}  // namespace stepscope
