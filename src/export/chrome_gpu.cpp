@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "export/chrome_parts.h"
+#include "export/external_ids.h"
 
 namespace stepscope {
 namespace {
 
 class Gpu {
  public:
-  explicit Gpu(ChromeText& text) : text_(text), trace_(text.trace), out_(text.out) {
+  explicit Gpu(ChromeText& text) : text_(text), trace_(text.trace), out_(text.out), external_ids_(text.trace) {
     for (const StreamId id : trace_.streams.ids().ids()) {
       const std::string device = std::to_string(trace_.devices.number[trace_.streams.device[id]]);
       const std::string_view stream = trace_.text(trace_.streams.key[id]);
@@ -59,7 +60,7 @@ class Gpu {
     text_.put_complete(kCategories[static_cast<std::size_t>(events.kind[id])], events.name[id],
                        place_of(events.stream[id]), events.start_ns[id], events.end_ns[id]);
     ChromeArgs args(out_);
-    args.put("\"External id\": ", events.external_id[id]);
+    args.put("\"External id\": ", external_ids_.of(id));
     put_stream(args, events.stream[id]);
     args.put("\"correlation\": ", events.correlation[id]);
     args.put("\"graph id\": ", events.graph_id[id]);
@@ -176,6 +177,7 @@ class Gpu {
   ChromeText& text_;
   const Trace& trace_;
   TextBuffer& out_;
+  const ExternalIds external_ids_;
   std::vector<std::string> places_, arguments_;  // by stream
 };
 

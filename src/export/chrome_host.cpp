@@ -5,6 +5,7 @@
 #include <array>
 
 #include "export/chrome_parts.h"
+#include "export/external_ids.h"
 #include "export/json_text.h"
 #include "export/timed_rows.h"
 
@@ -22,7 +23,7 @@ std::string_view module_number_of(std::string_view name) {
 
 class Host {
  public:
-  explicit Host(ChromeText& text) : text_(text), trace_(text.trace), out_(text.out) {}
+  explicit Host(ChromeText& text) : text_(text), trace_(text.trace), out_(text.out), external_ids_(text.trace) {}
 
   void write() {
     for (const ThreadId id : trace_.threads.ids().ids()) {
@@ -130,7 +131,7 @@ class Host {
     const Ops& ops = trace_.ops;
     text_.put_complete("\"cpu_op\"", ops.name[id], place_, ops.start_ns[id], ops.end_ns[id]);
     ChromeArgs args(out_);
-    args.put("\"External id\": ", ops.external_id[id]);
+    args.put("\"External id\": ", external_ids_.of(id));
     if (ops.sequence[id].has_value()) {
       args.put("\"Sequence number\": ", ops.sequence[id]);
       // PyTorch's 0 means that the operator is no part of a backward pass, which the trace has as missing.
@@ -216,7 +217,7 @@ class Host {
     text_.put_complete(is_driver ? "\"cuda_driver\"" : "\"cuda_runtime\"", calls.name[id], place_, calls.start_ns[id],
                        calls.end_ns[id]);
     ChromeArgs args(out_);
-    args.put("\"External id\": ", calls.external_id[id]);
+    args.put("\"External id\": ", external_ids_.of(id));
     args.put("\"correlation\": ", calls.correlation[id]);
     args.close();
   }
@@ -224,6 +225,7 @@ class Host {
   ChromeText& text_;
   const Trace& trace_;
   TextBuffer& out_;
+  const ExternalIds external_ids_;
   std::string place_;
   bool in_pairs_ = false;  // the span asked for last
 };

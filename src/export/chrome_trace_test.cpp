@@ -65,6 +65,29 @@ TEST(ChromeTrace, EventsStandAsPyTorchWritesThem) {
   EXPECT_TRUE(text.ends_with("\n  ],\n  \"traceName\": \"\"\n}\n"));
 }
 
+// A capture has no such numbers of its own: tools join an operator with its call and its kernel by them.
+TEST(ChromeTrace, ACapturesOperatorsCallsAndKernelsAreJoinedByNumber) {
+  Trace trace = trace_from_text(R"(
+    op        [outer           ]
+    op         [linear       ]    [other]
+    call         [L1]
+    gpu/7            [K1====]  [K2=]
+    where
+      linear = aten::linear
+      L1 = cudaLaunchKernel corr 1
+      K1 = gemm corr 1
+  )");
+  const auto id = [](int number) { return "\"External id\": " + std::to_string(number); };
+  EXPECT_EQ(text_of(trace).find("External id"), std::string::npos) << "of other recordings nothing is made up";
+  trace.info.producer = "capture";
+  const std::string text = text_of(trace);
+  for (const int number : {1, 2, 3}) expect_in(text, id(number));
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(id(2), at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 3U);  // the operator, its call, its kernel; K2 is nobody's
+  EXPECT_EQ(text.find(id(4)), std::string::npos);
+}
+
 TEST(ChromeTrace, AnEmptyTraceIsADocument) {
   const std::string text = text_of(Builder().finish(1));
   expect_in(text, "\"schemaVersion\": 1");
