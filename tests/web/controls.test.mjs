@@ -111,6 +111,18 @@ for (const [name, [files, wanted]] of Object.entries(pages)) {
   });
 }
 
+test("what was not recorded is said", async () => {
+  const { page, wrong, close } = await openPage(makePage("bare", data("planted/checkpoint.pt.trace.json.gz")));
+  await openTab(page, "Tables");
+  await page.getByRole("tab", { name: "Modules", exact: true }).click();
+  await page.getByText(/No modules were recorded; these are the outermost operators/).waitFor();
+  await openTab(page, "Flame graph");
+  await page.getByLabel("module", { exact: true }).check();
+  await page.getByText(/No modules were recorded: record with with_stack=True/).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("the details of a kernel are what the recording has of it", async () => {
   const file = h200("solid4_stack");
   const table = (name) => rowsOfCsv(run("convert", file, "-o", "-", "--to", "csv", "--table", name));

@@ -62,7 +62,13 @@ export function treeOfStacks(stacks: FoldedStack[]): FlameNode {
 }
 
 export type Grouping = "operators" | "modules";
-const kModule = "nn.Module: ";
+export const kModule = "nn.Module: ";
+const kOutsideModules = "(outside modules)";
+
+// Whether a graph by module has no module in it.
+export function isOutsideModules(tree: FlameNode): boolean {
+  return tree.children.every((node) => node.name === kOutsideModules);
+}
 
 // The path of each host row in the grouping, made in one walk with a stack of what is open.
 class Paths {
@@ -130,7 +136,7 @@ class Paths {
 }
 
 function outside(grouping: Grouping): string {
-  return grouping === "modules" ? "(outside modules)" : "(outside operators)";
+  return grouping === "modules" ? kOutsideModules : "(outside operators)";
 }
 
 // GPU time by the place that launched it; the leaves are the kernels.

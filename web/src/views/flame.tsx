@@ -4,7 +4,15 @@ import { paint, type Theme, textOn } from "../colours";
 import type { Model } from "../data/model";
 import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
-import { cpuTree, type FlameBox, type FlameNode, gpuTree, layoutFlame, treeOfStacks } from "../flame/tree";
+import {
+  cpuTree,
+  type FlameBox,
+  type FlameNode,
+  gpuTree,
+  isOutsideModules,
+  layoutFlame,
+  treeOfStacks,
+} from "../flame/tree";
 import { count, duration, percent, shorten } from "../format";
 import { Choice } from "./choice";
 import { FilterBox } from "./filter_box";
@@ -55,7 +63,7 @@ function Flames({ model, theme }: { model: Model; theme: Theme }) {
           Whole graph
         </button>
       </div>
-      {tree.value <= 0 ? (
+      {tree.value <= 0 || (by === "module" && isOutsideModules(tree)) ? (
         <p class="faint">
           {by === "operator"
             ? `No ${metric} was recorded.`

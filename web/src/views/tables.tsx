@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { KernelSum, Model, SumRow } from "../data/model";
 import { isLoaded, type Recordings, useModel } from "../data/recordings";
 import type { Report } from "../data/report";
+import { kModule } from "../flame/tree";
 import { bytes, count, csvCell, percent, quantity, words } from "../format";
 import { amount, number, text, time } from "./columns";
 import { FilterBox } from "./filter_box";
@@ -165,7 +166,18 @@ function SortedTable({ model, name }: { model: Model; name: TableName }) {
   if (table.rows.length === 0 || (name === "shapes" && !hasShapes(table.rows)))
     return <p class="faint">{kWhyNone[name] ?? "Nothing of this kind was recorded."}</p>;
   const first = table.columns.find((c) => c.total !== undefined && table.rows.some((r) => Number(c.value(r)) > 0));
-  return <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />;
+  const isOperators = name === "modules" && !table.rows.some((row: SumRow) => row.name.startsWith(kModule));
+  return (
+    <>
+      {isOperators && (
+        <p class="faint">
+          No modules were recorded; these are the outermost operators. With with_stack=True, or under stepscope run,
+          each module has a row.
+        </p>
+      )}
+      <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />
+    </>
+  );
 }
 
 // What the first cell of a row leads to, where it does.
