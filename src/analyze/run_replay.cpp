@@ -25,12 +25,12 @@ RunReplay build_run_replay(const Trace& trace, const Facts& facts, std::size_t m
   run.refused = std::move(built.refused);
   run.graph = std::move(built.graph);
   if (run.refused) return run;
-  const ProfilerCost cost = ProfilerCost::of(trace.info);
+  const ProfilerCost cost = ProfilerCost::of(trace.info, measure_hook_pace(input, window.host));
   run.weights = weigh_edges(run.graph, cost);
   run.contention_ns = find_contention(input, run.graph);
   if (cost.op_ns[kMid] > 0) {
     run.cost_uncertainty_ratio =
-        static_cast<double>(cost.op_ns[kLow] - cost.op_ns[kMid]) / static_cast<double>(cost.op_ns[kMid]);
+        static_cast<double>(cost.for_this_run().op_ns[kLow] - cost.op_ns[kMid]) / static_cast<double>(cost.op_ns[kMid]);
   }
   return run;
 }

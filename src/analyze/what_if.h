@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// A guess as a range: the middle, and what +/- 1 us of profiler cost an operator makes of it.
+// A guess as a range: the middle, and what a host that is a quarter faster or slower makes of it.
 struct Estimate {
   DurationNs low_ns = 0;
   DurationNs mid_ns = 0;

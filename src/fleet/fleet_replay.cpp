@@ -41,12 +41,34 @@ std::string count_of(std::int64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-// What the profiler cost may be off and what the model is off are independent of each other, so they add up; but the
-// step without the profiler was never longer than the recorded one.
-Estimate estimate_of(const Lanes& step) {
+// How far the ends of a step's estimate are from its middle, as shares of it.
+struct Reach {
+  double down = 0, up = 0;
+};
+
+// A rank alone is estimated with its host a quarter faster or slower, which reduced edges cannot tell: what is host in
+// them is not known. The run waits for its slowest rank, so it is as uncertain as the most uncertain one.
+Reach widest_reach(const std::vector<MergedRank>& ranks, std::optional<std::size_t> left_out) {
+  Reach widest;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::optional<Estimate>& own = ranks[r].summary->unprofiled_step;
+    if (!own || own->mid_ns <= 0 || r == left_out) continue;
+    const auto mid = static_cast<double>(own->mid_ns);
+    widest.down = std::max(widest.down, 1 - static_cast<double>(own->low_ns) / mid);
+    widest.up = std::max(widest.up, static_cast<double>(own->high_ns) / mid - 1);
+  }
+  return widest;
+}
+
+// What the profiler cost may be off and what the model is off are independent of each other, so they add up; no less
+// than what a rank alone may be off; but the step without the profiler was never longer than the recorded one.
+Estimate estimate_of(const Lanes& step, const Reach& reach) {
   const DurationNs error = step[kMid] * kModelErrorPercent / 100;
-  const DurationNs low = std::min({step[kLow], step[kMid], step[kHigh]}) - error;
-  const DurationNs high = std::max({step[kLow], step[kMid], step[kHigh]}) + error;
+  const auto by = [&](double share) { return static_cast<DurationNs>(static_cast<double>(step[kMid]) * share); };
+  const DurationNs low =
+      std::min({step[kLow] - error, step[kMid] - error, step[kHigh] - error, step[kMid] - by(reach.down)});
+  const DurationNs high =
+      std::max({step[kLow] + error, step[kMid] + error, step[kHigh] + error, step[kMid] + by(reach.up)});
   return {std::max<DurationNs>(0, low), step[kMid], std::min(high, std::max(step[kMid], step[kRecorded]))};
 }
 
@@ -154,6 +176,10 @@ class Fleet {
     return swap;
   }
 
+  // `left_out` does other work than it did.
+  [[nodiscard]] Reach reach(std::optional<std::size_t> left_out = {}) const {
+    return widest_reach(merged_.ranks(), left_out);
+  }
   [[nodiscard]] std::uint32_t index_of(std::size_t place) const { return index_[place]; }
   [[nodiscard]] std::size_t rank_count() const { return index_.size(); }
   [[nodiscard]] std::size_t step_count() const { return steps_.index.size(); }
@@ -217,7 +243,8 @@ class Fleet {
   std::optional<ContendedEdges> contended_;
 };
 
-FleetWhatIf answer(FleetTransform transform, const Fleet& fleet, const std::optional<Fleet::Outcome>& outcome) {
+FleetWhatIf answer(FleetTransform transform, const Fleet& fleet, const std::optional<Fleet::Outcome>& outcome,
+                   std::optional<std::size_t> left_out = {}) {
   FleetWhatIf result;
   result.transform = transform;
   if (!outcome) {
@@ -227,7 +254,7 @@ FleetWhatIf answer(FleetTransform transform, const Fleet& fleet, const std::opti
   // Less work never makes the run longer, but may shift time from one step to the next; a median can follow that.
   Lanes step = outcome->step;
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) step[lane] = std::min(step[lane], fleet.step_before()[lane]);
-  result.step_unprofiled = estimate_of(step);
+  result.step_unprofiled = estimate_of(step, fleet.reach(left_out));
   result.saving = saving_between(fleet.step_before(), step);
   result.step_recorded_ns = step[kRecorded];
   return result;
@@ -250,7 +277,7 @@ FleetWhatIf ask_rank(const Fleet& fleet, std::size_t place, const std::vector<Du
   if (like) {
     Scenario swapped = fleet.scenario(MeetingRule::kTogether);
     swapped.swap = fleet.swap_for(place, *like);
-    result = answer(FleetTransform::kRankAsMedian, fleet, fleet.play(swapped));
+    result = answer(FleetTransform::kRankAsMedian, fleet, fleet.play(swapped), place);
     result.like_rank = fleet.index_of(*like);
   } else {
     result.transform = FleetTransform::kRankAsMedian;

@@ -1,5 +1,6 @@
 // A gain of under 5 % is given as a saving ("saves about 0.9 of 46.8 ms"), since "1.02 times faster" reads as nothing;
-// a larger one as the step that remains. Ranges are given where low and high differ by more than a tenth.
+// a larger one as the step that remains. Ranges are given where low and high differ by more than a tenth, of the step
+// that remains where they differ by more than the saving.
 #include "rules/costs.h"
 
 #include <algorithm>
@@ -29,7 +30,13 @@ std::string describe_gain(const RuleInput& input, const Cost& cost, std::string_
     return out;
   }
   const double factor = static_cast<double>(before) / static_cast<double>(after);
-  out += " the step would take about " + format_duration(after) + " instead of " + format_duration(before);
+  // Said where it is as wide as the saving itself: then the middle alone would promise too much.
+  const Estimate& saving = *cost.saving;
+  const bool is_vague = saving.high_ns - saving.low_ns > saving.mid_ns;
+  const auto left = [&](DurationNs saved_ns) { return format_duration(std::max<DurationNs>(0, before - saved_ns)); };
+  out += " the step would take about " + format_duration(after);
+  if (is_vague) out += " (" + left(saving.high_ns) + " to " + left(saving.low_ns) + ")";
+  out += " instead of " + format_duration(before);
   out += std::string(which) + ", ";
   out += factor < 1.2 ? format_percent(*cost.ratio) + " less." : format_times(factor) + " faster.";
   return out;

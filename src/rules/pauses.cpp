@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "rules/host_only.h"
 
@@ -122,6 +123,25 @@ LongPauses gather_pauses(const RuleInput& input, bool garbage_collection) {
     out.share = static_cast<double>(out.per_step_ns) / static_cast<double>(recorded_step_ns(input));
   }
   return out;
+}
+
+double share_opened_by_hidden_waits(const RuleInput& input) {
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle == nullptr) return 0;
+  std::set<CallId> hidden;
+  for (const Wait& wait : input.facts.waits) {
+    if (wait.hidden()) hidden.insert(wait.call);
+  }
+  DurationNs all = 0, opened = 0;
+  for (const Gap& gap : idle->largest) {
+    const bool has_pause = std::any_of(gap.blame.begin(), gap.blame.end(), [](const GapPart& part) {
+      return is_silent(part.label) && part.length_ns >= kPause;
+    });
+    if (!has_pause) continue;
+    all += gap.at.length_ns();
+    if (gap.blocked_by && hidden.count(*gap.blocked_by) > 0) opened += gap.at.length_ns();
+  }
+  return all > 0 ? static_cast<double>(opened) / static_cast<double>(all) : 0;
 }
 
 }  // namespace stepscope

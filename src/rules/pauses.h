@@ -19,4 +19,8 @@ struct LongPauses {
 // Pauses that are garbage collection, or those that are not.
 [[nodiscard]] LongPauses gather_pauses(const RuleInput& input, bool garbage_collection);
 
+// Of the long gaps in which such a pause lies, by length, the share that a hidden wait opened: the GPU had nothing left
+// to do because the line before the pause had waited for it. 0 without such gaps.
+[[nodiscard]] double share_opened_by_hidden_waits(const RuleInput& input);
+
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 // (1.08 at most on recordings where the GPU is the limit; 1.14 at least where the host is). The middle of the
 // estimate would put 1.095 and 1.106 on two sides of the threshold, which its own error of 10 % cannot carry.
 // A note: it is about the recording, and says which number to believe.
+#include "analyze/this_run.h"
 #include "rules/costs.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
@@ -25,9 +26,12 @@ std::string recorded_events(const Trace& trace, double steps) {
 }  // namespace
 
 std::optional<Finding> find_profiler_distortion(const RuleInput& input) {
-  const auto unprofiled = input.facts.what_ifs.unprofiled_step();
+  auto unprofiled = input.facts.what_ifs.unprofiled_step();
   if (!unprofiled || unprofiled->high_ns <= 0 || !has_steps(input)) return std::nullopt;
   const DurationNs recorded = recorded_step_ns(input);
+  if (static_cast<double>(recorded) < kDistorted * static_cast<double>(unprofiled->mid_ns)) return std::nullopt;
+  // How fast another process would be is no matter here.
+  unprofiled = estimate_this_run(input.trace, input.facts).value_or(*unprofiled);
   if (static_cast<double>(recorded) < kDistorted * static_cast<double>(unprofiled->high_ns)) return std::nullopt;
   Finding finding;
   finding.id = "profiler-distortion";

@@ -19,6 +19,7 @@
 #include "analyze/kernel_totals.h"
 #include "analyze/launch_returns.h"
 #include "analyze/matmul_shapes.h"
+#include "analyze/this_run.h"
 #include "recorded/recorded_trace.h"
 #include "rules/costs.h"
 #include "rules/pauses.h"
@@ -261,7 +262,7 @@ std::vector<Measure> measures() {
        {"h200/logsync", "h200/sync", "planted/scaler", "planted/evaluate", "planted/recompute",
         "planted/compile_steady", "planted/thrash", "planted/loop_thrash", "planted/score", "planted/loader_workers"},
        [](const RuleInput& i) {
-         const auto step = i.facts.what_ifs.unprofiled_step();
+         const auto step = estimate_this_run(i.trace, i.facts);
          return static_cast<double>(recorded_step_ns(i)) /
                 static_cast<double>(step ? step->high_ns : recorded_step_ns(i));
        }},

@@ -83,24 +83,12 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRecording, testing::ValuesIn(kAll));
 // The step without the profiler, where the GPU is the limit: within 3%.
 TEST(RecordedWhatIfs, TheStepWithoutTheProfiler) {
   const std::pair<const char*, double> kMeasured[] = {
-      {"h200/solid", 43.5},
-      {"h200/loader", 93.4},
-      {"h200/sync", 46.3},
-      {"h200/memspike", 45.1},
-      {"h200/graph", 45.5},
-      {"h200/fp32", 127.6},
-      {"h200/logsync", 45.7},
-      {"h200/solid4_stack", 21.5},
-      {"h200/resnet_healthy", 22.6},
-      {"h200/resnet_pageable", 39.4},
-      {"planted/offload", 25.9},
-      {"planted/odd_sizes", 39.3},
-      {"planted/python_batch", 39.2},
-      {"planted/fp32_shapes", 123.8},
-      {"planted/checkpoint", 16.7},
-      {"planted/odd_vocabulary", 60.3},
-      {"planted/odd_width", 36.8},
-      {"planted/sync_mask", 16.4},
+      {"h200/solid", 43.5},           {"h200/loader", 93.4},        {"h200/sync", 46.3},
+      {"h200/memspike", 45.1},        {"h200/graph", 45.5},         {"h200/fp32", 127.6},
+      {"h200/logsync", 45.7},         {"h200/solid4_stack", 21.5},  {"h200/resnet_healthy", 22.6},
+      {"h200/resnet_pageable", 39.4}, {"planted/offload", 25.9},    {"planted/odd_sizes", 39.3},
+      {"planted/fp32_shapes", 123.8}, {"planted/checkpoint", 16.7}, {"planted/odd_vocabulary", 60.3},
+      {"planted/odd_width", 36.8},    {"planted/sync_mask", 16.4},
   };
   for (const auto& [name, measured] : kMeasured) {
     EXPECT_NEAR(after_ms(name, Transform::kUnchanged), measured, 0.03 * measured) << name;
@@ -111,11 +99,31 @@ TEST(RecordedWhatIfs, TheStepWithoutTheProfiler) {
 TEST(RecordedWhatIfs, TheHostBoundStepWithoutTheProfiler) {
   const std::pair<const char*, double> kMeasured[] = {
       {"h200/tiny", 20},        {"h200/optimizer", 47.6},  {"h200/mask_sync", 22.5}, {"planted/decode", 12.4},
-      {"planted/thrash", 22.6}, {"planted/evaluate", 4.8}, {"planted/scaler", 22.4},
+      {"planted/thrash", 22.6}, {"planted/evaluate", 4.8}, {"planted/scaler", 22.4}, {"planted/python_batch", 39.2},
   };
   for (const auto& [name, measured] : kMeasured) {
     EXPECT_NEAR(after_ms(name, Transform::kUnchanged), measured, 0.16 * measured) << name;
   }
+}
+
+// The range with its host a quarter faster or slower: 40 of the 43 measurements lie in it (loop_gc, ddp_rank0 and score
+// do not), and half of the ranges are no wider than a tenth of the step. A sample that covers each kind.
+TEST(RecordedWhatIfs, TheRangeHoldsWhatWasMeasured) {
+  const std::pair<const char*, double> kMeasured[] = {
+      {"h200/loader", 93.4},        {"h200/optimizer", 47.6},           {"h200/mask_sync", 22.5},
+      {"planted/thrash", 22.6},     {"planted/checkpoint_stack", 16.7}, {"planted/compile_steady", 13.7},
+      {"planted/decode", 12.4},     {"planted/scaler", 22.4},           {"planted/small_pageable", 17.0},
+      {"planted/evaluate", 4.8},    {"planted/recompute", 18.9},        {"planted/python_batch", 39.2},
+      {"planted/sync_early", 23.4}, {"planted/sync_layers", 17.1},      {"planted/sync_mask", 16.4},
+  };
+  for (const auto& [name, measured] : kMeasured) {
+    const Estimate step = what_ifs_of(name).find(Transform::kUnchanged)->step_unprofiled;
+    EXPECT_LE(ms(step.low_ns), measured) << name;
+    EXPECT_GE(ms(step.high_ns), measured) << name;
+  }
+  // Where the GPU decides, a faster host changes nothing.
+  const Estimate step = what_ifs_of("h200/solid").find(Transform::kUnchanged)->step_unprofiled;
+  EXPECT_LE(ms(step.high_ns - step.low_ns), 0.07 * 43.5);
 }
 
 TEST(RecordedWhatIfs, WhatTheRepairBrought) {
@@ -145,11 +153,13 @@ TEST(RecordedWhatIfs, WhatTheRepairBrought) {
   }
 }
 
-// Matrix products alone come to the middle; the measured step, where other kernels got faster too, is the lower end.
+// Matrix products alone come to the middle; the measured step, where other kernels got faster too, is near the lower
+// end, which has a faster host besides.
 TEST(RecordedWhatIfs, TensorCores) {
   for (const auto& [name, measured] : {std::pair("h200/fp32", 21.5), std::pair("planted/fp32_shapes", 16.3)}) {
     const Estimate step = what_ifs_of(name).find(Transform::kTensorCores)->step_unprofiled;
-    EXPECT_NEAR(ms(step.low_ns), measured, 0.03 * measured) << name;
+    EXPECT_LE(ms(step.low_ns), measured) << name;
+    EXPECT_GE(ms(step.low_ns), 0.93 * measured) << name;
     EXPECT_NEAR(ms(step.mid_ns), 1.23 * measured, 0.03 * measured) << name;
   }
 }

@@ -7,8 +7,6 @@
 namespace stepscope {
 namespace {
 
-constexpr DurationNs kLeastPauseNs = 5'000'000;
-
 class PauseFinder {
  public:
   PauseFinder(const ReplayInput& input, const ReplayWindow& window) : input_(input), window_(window) {

@@ -9,6 +9,8 @@
 
 namespace stepscope {
 
+inline constexpr DurationNs kLeastPauseNs = 5'000'000;
+
 struct Pauses {
   std::vector<PauseSite> sites;  // costliest first
   HostRegions regions;

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 
+#include "analyze/replay/call_index.h"
+#include "analyze/replay/pauses.h"
+#include "stats/quantiles.h"
+
 namespace stepscope {
 namespace {
 
 constexpr DurationNs kOpNs = 2'000;
 constexpr DurationNs kShapesNs = 1'000;
 constexpr DurationNs kMemoryNs = 1'000;
-constexpr DurationNs kUncertaintyNs = 1'000;
 constexpr DurationNs kLeastOpNs = 500;  // recording an operator takes two clock reads and a queue push
 constexpr double kLargestShare = 0.75;
 
@@ -40,28 +43,73 @@ ProfilerCost of_capture(const TraceInfo& info) {
   return cost;
 }
 
+// A stretch that host-pause would name: nothing was recorded in it.
+bool is_pause(const LabelledWork& part) {
+  return part.length_ns >= kLeastPauseNs && (part.label == HostLabel::kPython || part.label == HostLabel::kNoEvent);
+}
+
 }  // namespace
 
-ProfilerCost ProfilerCost::of(const TraceInfo& info) {
+ProfilerCost ProfilerCost::of(const TraceInfo& info, double hook_pace) {
   if (info.producer == "capture") return of_capture(info);
-  const DurationNs mid = kOpNs + (info.record_shapes ? kShapesNs : 0) + (info.profile_memory ? kMemoryNs : 0);
+  const DurationNs usual = kOpNs + (info.record_shapes ? kShapesNs : 0) + (info.profile_memory ? kMemoryNs : 0);
   ProfilerCost cost;
-  cost.op_ns = {0, mid + kUncertaintyNs, mid, std::max(kLeastOpNs, mid - kUncertaintyNs)};
+  for (const Lane lane : {kLow, kMid, kHigh}) cost.op_ns[lane] = scaled(usual, hook_pace);
+  for (DurationNs* each : {&cost.call_ns, &cost.frame_ns, &cost.span_ns, &cost.op_uncertainty_ns}) {
+    *each = scaled(*each, hook_pace);
+  }
   return cost;
+}
+
+ProfilerCost ProfilerCost::for_this_run() const {
+  ProfilerCost cost = *this;
+  cost.pace = cost.pause_pace = {1, 1, 1, 1};
+  cost.op_ns[kLow] = std::max(op_ns[kLow], op_ns[kMid] + op_uncertainty_ns);
+  cost.op_ns[kHigh] =
+      std::min(op_ns[kHigh], std::max(std::min(op_ns[kMid], kLeastOpNs), op_ns[kMid] - op_uncertainty_ns));
+  return cost;
+}
+
+ProfilerCost ProfilerCost::with_fast_launches() const {
+  ProfilerCost cost = *this;
+  for (const Lane lane : {kLow, kHigh}) cost.op_ns[lane] = op_ns[kMid];
+  for (const Lane lane : {kLow, kMid, kHigh}) {
+    cost.pace[lane] = pace[kLow];
+    cost.pause_pace[lane] = 1;
+  }
+  return cost;
+}
+
+double measure_hook_pace(const ReplayInput& input, Interval host) {
+  constexpr double kUsualNs = 6'000;
+  constexpr std::size_t kFewest = 100;  // under that the median is of odd launches: a graph's, a warm-up's
+  std::vector<DurationNs> lengths;
+  const Calls& calls = input.trace.calls;
+  for (const ThreadId thread : input.path.working_threads()) {
+    for (const CallId call : calls_of_window(input.trace, thread, host).ids()) {
+      if (calls.kind[call] == ApiKind::kLaunch && calls.gpu_count[call] == 1) {
+        lengths.push_back(calls.end_ns[call] - calls.start_ns[call]);
+      }
+    }
+  }
+  if (lengths.size() < kFewest) return 1;
+  return std::clamp(static_cast<double>(median_ns(lengths).value_or(0)) / kUsualNs, 0.75, 2.0);
 }
 
 Lanes weigh_work(const ReplayGraph& graph, const HostWork& work, const ProfilerCost& cost, LabelMask zero,
                  double keep) {
-  DurationNs left = 0, reducible = 0;
+  DurationNs left = 0, reducible = 0, paused = 0;
   for (std::uint32_t i = work.label_begin; i < work.label_end; ++i) {
     const LabelledWork& part = graph.labels[i];
     if (zero & mask_of(part.label)) continue;
     left += part.length_ns;
     if (!(kNotReducible & mask_of(part.label))) reducible += part.length_ns;
+    if (is_pause(part)) paused += part.length_ns;
   }
   if (left <= 0) return all_lanes(0);
   // Events are spread over the work as its time is.
   const double share = work.length_ns > 0 ? static_cast<double>(left) / static_cast<double>(work.length_ns) : 1;
+  const double pause_share = static_cast<double>(paused) / static_cast<double>(left);
   const DurationNs fixed = work.call_count * cost.call_ns + work.frame_count * cost.frame_ns +
                            work.span_count * cost.span_ns + work.step_mark_count * cost.step_mark_ns;
   Lanes weight;
@@ -70,7 +118,8 @@ Lanes weigh_work(const ReplayGraph& graph, const HostWork& work, const ProfilerC
     if (lane != kRecorded) {
       reduction = std::min(scaled(work.op_count * cost.op_ns[lane] + fixed, share), scaled(reducible, kLargestShare));
     }
-    weight[lane] = keep == 1 ? left - reduction : scaled(left - reduction, keep);
+    const double pace = cost.pace[lane] + pause_share * (cost.pause_pace[lane] - cost.pace[lane]);
+    weight[lane] = keep * pace == 1 ? left - reduction : scaled(left - reduction, keep * pace);
   }
   return weight;
 }

@@ -23,9 +23,29 @@ HostWork& work_of(ReplayGraph& graph) { return graph.work[WorkId(std::size_t{0})
 
 TEST(ProfilerCost, GrowsWithWhatWasRecorded) {
   TraceInfo info;
-  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 3'000, 2'000, 1'000}));
+  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 2'000, 2'000, 2'000}));
+  EXPECT_EQ(ProfilerCost::of(info).for_this_run().op_ns, (Lanes{0, 3'000, 2'000, 1'000}));
   info.record_shapes = info.profile_memory = true;
-  EXPECT_EQ(ProfilerCost::of(info).op_ns, (Lanes{0, 5'000, 4'000, 3'000}));
+  EXPECT_EQ(ProfilerCost::of(info).for_this_run().op_ns, (Lanes{0, 5'000, 4'000, 3'000}));
+}
+
+TEST(ProfilerCost, GrowsWithASlowHost) {
+  const ProfilerCost cost = ProfilerCost::of({}, 1.5);
+  EXPECT_EQ(cost.op_ns[kMid], 3'000);
+  EXPECT_EQ(cost.call_ns, 750);
+  EXPECT_EQ(cost.for_this_run().op_ns, (Lanes{0, 4'500, 3'000, 1'500}));
+  // Never below nothing, however fast the host.
+  EXPECT_GE(ProfilerCost::of({}, 0.1).for_this_run().op_ns[kHigh], 0);
+}
+
+// Launching a quarter faster, the pause as it was: the range of what taking the pause's cause away brings.
+TEST(ProfilerCost, LongPausesHaveAPaceOfTheirOwn) {
+  ReplayGraph graph = graph_of({{HostLabel::kOperator, 4'000'000}, {HostLabel::kPython, 8'000'000}});
+  const ProfilerCost cost = ProfilerCost::of({});
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost), (Lanes{12'000'000, 9'000'000, 12'000'000, 15'000'000}));
+  const Lanes fast = weigh_work(graph, work_of(graph), cost.with_fast_launches());
+  EXPECT_EQ(fast, (Lanes{12'000'000, 11'000'000, 11'000'000, 11'000'000}));
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost.for_this_run()), all_lanes(12'000'000));
 }
 
 TEST(ProfilerCost, OperatorsCallsFramesAndSpans) {
@@ -35,7 +55,8 @@ TEST(ProfilerCost, OperatorsCallsFramesAndSpans) {
   work_of(graph).frame_count = 4;
   work_of(graph).span_count = 1;
   const ProfilerCost cost = ProfilerCost::of({});
-  EXPECT_EQ(weigh_work(graph, work_of(graph), cost), (Lanes{100'000, 86'000, 89'000, 92'000}));
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost), (Lanes{100'000, 66'750, 89'000, 111'250}));
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost.for_this_run()), (Lanes{100'000, 86'000, 89'000, 92'000}));
 }
 
 TEST(ProfilerCost, TakesThreeQuartersAtMost) {
@@ -60,7 +81,8 @@ TEST(ProfilerCost, CapturesCostLessAndTheirFramesNothing) {
   ReplayGraph graph = graph_of({{HostLabel::kPython, 100'000}});
   work_of(graph).frame_count = 40;
   work_of(graph).step_mark_count = 1;
-  EXPECT_EQ(weigh_work(graph, work_of(graph), cost), all_lanes(100'000));
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost)[kMid], 100'000);
+  EXPECT_EQ(weigh_work(graph, work_of(graph), cost.for_this_run()), all_lanes(100'000));
   work_of(graph).call_count = 3;
   EXPECT_EQ(weigh_work(graph, work_of(graph), cost)[kMid], 94'000);
 }
