@@ -7,6 +7,21 @@
 #include "analyze/replay/profiler_cost.h"
 
 namespace stepscope {
+namespace {
+
+// What the replay itself misses: 3% of the step, and 15% of the part that host work decides (data loading, checkpoints
+// and the allocator keep their times).
+DurationNs model_error_ns(const WhatIfs& what_ifs, DurationNs step_ns) {
+  const auto mid = [&](Transform transform) {
+    const WhatIf* what_if = what_ifs.find(transform);
+    return what_if == nullptr ? step_ns : what_if->step_unprofiled.mid_ns;
+  };
+  const DurationNs floor = mid(Transform::kHostZero);
+  const DurationNs host = std::max<DurationNs>(0, mid(Transform::kSpecificRemoved) - floor);
+  return step_ns * 3 / 100 + std::clamp<DurationNs>(step_ns - floor, 0, host) * 15 / 100;
+}
+
+}  // namespace
 
 std::optional<Estimate> estimate_this_run(const Trace& trace, const Facts& facts) {
   if (facts.what_ifs.results.empty() || facts.busy.empty()) return std::nullopt;
@@ -22,8 +37,9 @@ std::optional<Estimate> estimate_this_run(const Trace& trace, const Facts& facts
   std::vector<Lanes> times;
   evaluate(built.graph, weigh_edges(built.graph, cost), times);
   const Lanes step = compute_median_step(built.graph, times);
-  return Estimate{std::min({step[kLow], step[kMid], step[kHigh]}), step[kMid],
-                  std::max({step[kLow], step[kMid], step[kHigh]})};
+  const DurationNs error = model_error_ns(facts.what_ifs, step[kMid]);
+  return Estimate{std::min({step[kLow], step[kMid] - error, step[kHigh]}), step[kMid],
+                  std::max({step[kLow], step[kMid] + error, step[kHigh]})};
 }
 
 }  // namespace stepscope

@@ -1,7 +1,7 @@
 // Gather what can be replayed, check it, then one scenario after the other.
 //
 // Against what was measured without the profiler (tests/recorded/fleet_replay_recorded_test.cpp): the straggler pair
-// unchanged 59.9 ms (62 to 65), without its straggler 36.1 (37.4); docs/decisions/fleet-replay.md.
+// unchanged 59.3 ms (62 to 65), without its straggler 36.0 (37.4); docs/decisions/fleet-replay.md.
 #include "fleet/fleet_replay.h"
 
 #include <algorithm>

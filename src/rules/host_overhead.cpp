@@ -3,7 +3,7 @@
 // Symptom: short kernels, gaps of a launch's length between them. Evidence: the step without loader, checkpoint and
 // allocator against the GPU floor (the host's work set to 0), both without the profiler; what specific findings save
 // is taken off first, so this is what remains. The low end of the estimate decides, since the profiler's own cost is
-// the main doubt: a fault when the rest is 15 % of that step (13 % at most on a healthy recording, 40 % on the
+// the main doubt: a fault when the rest is 15 % of that step (9 % at most on a healthy recording, 32 % on the
 // least planted one). Without a re-simulation nothing can be said about the unprofiled step, so it takes 30 % idle time
 // blamed on launching, and it is a note: a healthy loop under a profiler shows 16 %. False alarm: a step that ends with
 // a synchronization always pays one launch's head and tail (under 1 ms).
