@@ -2,7 +2,6 @@
 #include "memory/allocator_simulation.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "memory/likely_addresses.h"
 
@@ -26,12 +25,13 @@ class Player {
  public:
   Player(const AllocatorRequests& requests, CachingAllocator& allocator) : requests_(requests), allocator_(allocator) {
     block_of_slot_.raw().resize(requests.slots.size());
+    place_of_slot_.raw().resize(requests.slots.size());
   }
 
   void start_from(const std::vector<StartSegment>& segments) {
     add_start_segments(allocator_, segments, block_of_slot_);
     for (std::size_t i = 0; i < requests_.older_count; ++i) {
-      if (requests_.slots[SlotId(i)].is_free_pending) waiting_.emplace_back(i);
+      if (requests_.slots[SlotId(i)].is_free_pending) add_waiting(SlotId(i));
     }
   }
 
@@ -73,7 +73,19 @@ class Player {
   void request_free(SlotId slot) {
     if (!block_of_slot_[slot].has_value()) return;
     allocator_.request_free(block_of_slot_[slot]);
+    add_waiting(slot);
+  }
+
+  void add_waiting(SlotId slot) {
+    place_of_slot_[slot] = static_cast<std::uint32_t>(waiting_.size());
     waiting_.push_back(slot);
+  }
+  void remove_waiting(SlotId slot) {
+    const std::uint32_t place = place_of_slot_[slot];
+    if (place >= waiting_.size() || waiting_[place] != slot) return;
+    waiting_[place] = waiting_.back();
+    place_of_slot_[waiting_[place]] = place;
+    waiting_.pop_back();
   }
 
   bool play_step(const AllocatorStep& step) {
@@ -114,9 +126,7 @@ class Player {
     const BlockId block = std::exchange(block_of_slot_[slot], BlockId());
     if (!block.has_value()) return;
     allocator_.complete_free(block);
-    if (const auto place = std::find(waiting_.begin(), waiting_.end(), slot); place != waiting_.end()) {
-      waiting_.erase(place);
-    }
+    remove_waiting(slot);
   }
 
   // Served now, it is kept if the recording ends here. A program that went on did so without it.
@@ -130,7 +140,8 @@ class Player {
   const AllocatorRequests& requests_;
   CachingAllocator& allocator_;
   Column<SlotId, BlockId> block_of_slot_;
-  std::deque<SlotId> waiting_;  // freed, not completed
+  std::vector<SlotId> waiting_;  // freed, not completed; in no order
+  Column<SlotId, std::uint32_t> place_of_slot_;
   std::int64_t seen_release_count_ = 0;
 };
 

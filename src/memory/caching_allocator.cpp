@@ -56,9 +56,31 @@ void CachingAllocator::insert_free(BlockId id) {
   block.state = State::kFree;
   block.freed_at = owner.search_count;
   block.place = owner.free.insert({block.stream, id.value, block.bytes, block.address}).first;
+  // Does not change while it is free: a neighbour that becomes free would be merged.
+  block.is_releasable = block.is_expandable ? whole_pages(block).second > 0 : is_whole_segment(block);
+  if (block.is_releasable) owner.releasable.insert(*block.place);
 }
 
-void CachingAllocator::remove_free(BlockId id) { pool(at(id).pool).free.erase(at(id).place); }
+void CachingAllocator::remove_free(BlockId id) {
+  const Block& block = at(id);
+  Pool& owner = pool(block.pool);
+  if (block.is_releasable) owner.releasable.erase(*block.place);
+  owner.free.erase(block.place);
+}
+
+void CachingAllocator::add_pending(BlockId id) {
+  at(id).request_number = first_pending_ + pending_.size();
+  pending_.push_back(id);
+}
+
+void CachingAllocator::remove_pending(BlockId id) {
+  pending_[at(id).request_number - first_pending_] = BlockId();
+  while (!pending_.empty() && !pending_.back().has_value()) pending_.pop_back();
+  while (!pending_.empty() && !pending_.front().has_value()) {
+    pending_.pop_front();
+    ++first_pending_;
+  }
+}
 
 void CachingAllocator::insert_unmapped(BlockId id) {
   Block& block = at(id);
@@ -241,15 +263,13 @@ void CachingAllocator::request_free(BlockId id) {
   if (block.state != State::kAllocated) return;
   block.state = State::kPending;
   levels_.allocated_bytes -= block.bytes;
-  pending_.push_back(id);
+  add_pending(id);
   record(AllocatorAction::kFreeRequested, block.address, block.requested_bytes, block.stream, block.pool);
 }
 
 void CachingAllocator::complete_free(BlockId id) {
   if (at(id).state != State::kPending) return;
-  // Nearly always the last: only blocks used by several streams wait, and of those the oldest ends first.
-  const auto place = pending_.back() == id ? pending_.end() - 1 : std::find(pending_.begin(), pending_.end(), id);
-  pending_.erase(place);
+  remove_pending(id);
   Block& block = at(id);
   record(AllocatorAction::kFreeCompleted, block.address, block.requested_bytes, block.stream, block.pool);
   levels_.active_bytes -= block.bytes;
@@ -269,7 +289,7 @@ void CachingAllocator::collect_garbage() {
   const Pool& large = *pools_[0].large;
   const auto age = [&](const Block& block) { return large.search_count - block.freed_at; };
   std::int64_t total_age = 0, count = 0, released = 0;
-  for (const FreeKey& key : large.free) {
+  for (const FreeKey& key : large.releasable) {
     const Block& block = at(BlockId(key.block));
     if (!is_whole_segment(block)) continue;
     total_age += age(block);
@@ -278,7 +298,7 @@ void CachingAllocator::collect_garbage() {
   for (bool goes_on = true; goes_on && released < wanted && count > 0;) {
     const double average = static_cast<double>(total_age) / static_cast<double>(count);
     goes_on = false;
-    for (auto each = large.free.begin(); each != large.free.end();) {
+    for (auto each = large.releasable.begin(); each != large.releasable.end();) {
       const BlockId id((each++)->block);
       const Block& block = at(id);
       if (!is_whole_segment(block) || block.is_expandable || static_cast<double>(age(block)) < average) continue;
@@ -330,7 +350,7 @@ void CachingAllocator::release_segment(BlockId id) {
 
 void CachingAllocator::release_pool(std::uint32_t pool_index) {
   std::vector<BlockId> free;
-  for (const FreeKey& key : pool(pool_index).free) free.emplace_back(key.block);
+  for (const FreeKey& key : pool(pool_index).releasable) free.emplace_back(key.block);
   for (const BlockId id : free) {
     if (!at(id).is_expandable && is_whole_segment(at(id))) release_segment(id);
   }
@@ -368,7 +388,6 @@ std::vector<BlockId> CachingAllocator::add_segment(std::uint64_t address, const 
       insert_unmapped(id);
     } else {
       add_reserved(start.bytes);
-      if (start.state == State::kFree) insert_free(id);
     }
     if (start.state == State::kAllocated || start.state == State::kPending) {
       at(id).state = start.state;
@@ -377,10 +396,13 @@ std::vector<BlockId> CachingAllocator::add_segment(std::uint64_t address, const 
       levels_.requested_bytes += start.requested_bytes;
     }
     if (start.state == State::kAllocated) levels_.allocated_bytes += start.bytes;
-    if (start.state == State::kPending) pending_.push_back(id);
+    if (start.state == State::kPending) add_pending(id);
     place += static_cast<std::uint64_t>(start.bytes);
     previous = id;
     ids.push_back(id);
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {  // when all are neighbours
+    if (blocks[i].state == State::kFree) insert_free(ids[i]);
   }
   levels_.allocated_peak_bytes = std::max(levels_.allocated_peak_bytes, levels_.allocated_bytes);
   levels_.active_peak_bytes = std::max(levels_.active_peak_bytes, levels_.active_bytes);
@@ -392,7 +414,7 @@ bool CachingAllocator::release_these(const std::set<Range>& segments, const std:
   std::vector<BlockId> to_release, to_unmap;
   for (const PoolPair& pair : pools_) {
     for (const Pool* each : {pair.large.get(), pair.small.get()}) {
-      for (const FreeKey& key : each->free) {
+      for (const FreeKey& key : each->releasable) {
         const BlockId id(key.block);
         const Block& block = at(id);
         if (block.is_expandable) {

@@ -132,6 +132,7 @@ class CachingAllocator {
 
   struct Pool {
     FreeSet free;
+    FreeSet releasable;  // those of `free` that a release gives back: most programs release often, and little of many
     UnmappedSet unmapped;
     std::int64_t search_count = 0;  // the clock of garbage collection
     std::uint32_t private_pool = 0;
@@ -142,15 +143,17 @@ class CachingAllocator {
     std::uint64_t address = 0;
     std::int64_t bytes = 0;
     std::int64_t requested_bytes = 0;
-    std::int64_t freed_at = 0;  // Pool::search_count when it became free
-    std::uint64_t base = 0;     // of an expandable segment: pages begin at multiples from here
-    FreeSet::iterator place{};  // in Pool::free, while free and mapped
-    BlockId previous, next;     // neighbours of the same segment
+    std::int64_t freed_at = 0;         // Pool::search_count when it became free
+    std::uint64_t base = 0;            // of an expandable segment: pages begin at multiples from here
+    FreeSet::iterator place{};         // in Pool::free, while free and mapped
+    std::uint64_t request_number = 0;  // while pending: its place in pending_, see there
+    BlockId previous, next;            // neighbours of the same segment
     std::uint32_t stream = 0;
     std::uint32_t pool = 0;  // 2 * private pool, + 1: its large one
     State state = State::kFree;
     bool is_expandable = false;
-    bool is_gone = false;  // waits in spare_
+    bool is_gone = false;        // waits in spare_
+    bool is_releasable = false;  // stands in Pool::releasable
   };
 
   struct PoolPair {
@@ -176,6 +179,8 @@ class CachingAllocator {
   void drop_block(BlockId id);
   void insert_free(BlockId id);
   void insert_unmapped(BlockId id);
+  void add_pending(BlockId id);
+  void remove_pending(BlockId id);
   void remove_free(BlockId id);
   void remove_unmapped(BlockId id);
   void link(BlockId left, BlockId right);
@@ -218,7 +223,9 @@ class CachingAllocator {
   std::vector<Block> blocks_;
   std::vector<BlockId> spare_;
   std::vector<PoolPair> pools_;
-  std::deque<BlockId> pending_;  // in the order of their requests
+  // In the order of their requests. What completes out of order leaves an empty id, so that none is searched for.
+  std::deque<BlockId> pending_;
+  std::uint64_t first_pending_ = 0;  // request number of its front
 };
 
 }  // namespace stepscope

@@ -193,6 +193,39 @@ TEST(CachingAllocator, ARetryWaitsForFreesOfOtherStreams) {
   EXPECT_EQ(scene.levels().retries, 1);
 }
 
+TEST(CachingAllocator, FreesThatWaitCompleteInAnyOrder) {
+  Scene scene;
+  for (const char name : {'a', 'b', 'c', 'd', 'e'}) scene.take(name, 4);
+  for (const char name : {'e', 'b', 'd', 'a', 'c'}) scene.free_later(name);
+  ASSERT_EQ(scene.picture(), "|a'4 b'4 c'4 d'4 e'4|");
+  scene.free("d");
+  EXPECT_EQ(scene.picture(), "|a'4 b'4 c'4 .4 e'4|");
+  scene.free("e");
+  scene.free("c");
+  EXPECT_EQ(scene.picture(), "|a'4 b'4 .12|");
+  scene.take('f', 2);
+  scene.free_later('f');
+  EXPECT_EQ(scene.picture(), "|a'4 b'4 f'2 .10|");
+  scene.allocator().release_cached();  // completes the rest
+  EXPECT_EQ(scene.reserved(), 0);
+  EXPECT_EQ(scene.levels().active_bytes, 0);
+}
+
+TEST(CachingAllocator, ASegmentOfTheStartGoesOnlyIfItIsWhole) {
+  Scene scene;
+  const auto add = [&](std::uint64_t address, const std::vector<CachingAllocator::StartBlock>& blocks) {
+    return scene.allocator().add_segment(address, blocks, 0, 0, false, false);
+  };
+  const std::vector<BlockId> partly =
+      add(1ULL << 40, {{10 * kMiB, 0, State::kFree}, {10 * kMiB, 5, State::kAllocated}});
+  add(1ULL << 41, {{20 * kMiB, 0, State::kFree}});
+  scene.allocator().release_cached();
+  EXPECT_EQ(scene.picture(), "|.10 ?10|");
+  scene.allocator().request_free(partly.back());
+  scene.allocator().release_cached();
+  EXPECT_EQ(scene.picture(), "|");
+}
+
 TEST(CachingAllocator, RunsOutOfMemoryWhereNothingIsWhole) {
   Scene scene("", cap(40));
   scene.take('a', 4);
