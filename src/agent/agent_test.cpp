@@ -212,6 +212,41 @@ TEST_F(AgentTest, AWindowWhoseOnlyRecordComesAfterItsEndStandsInTheFile) {
   EXPECT_EQ(records.windows[0].first_step, 3);
 }
 
+TEST_F(AgentTest, AWindowThatComesAndGoesWhileAnotherSettlesIsSettledToo) {
+  FakeCupti cupti;
+  gpu = std::make_unique<Gpu>(FakeCupti::table(), paused());
+  replace_gpu(gpu.get());
+  ASSERT_TRUE(gpu->attach());
+  ASSERT_TRUE(arm_with(paused()));
+  std::atomic<bool> is_second_over{false};
+  int flush_count_at_its_end = 0;
+  cupti.on_flush = [&] {
+    if (!is_second_over && !is_window_open()) {
+      // The first has ended and settles. On another thread, as a step that goes on while the worker collects.
+      std::thread([&] {
+        EXPECT_TRUE(open_window(7));
+        EXPECT_TRUE(close_window(8));
+      }).join();
+      flush_count_at_its_end = cupti.flush_count;
+      is_second_over = true;
+    }
+    // The second window's kernel: only its own settling asks again.
+    if (is_second_over && cupti.flush_count == flush_count_at_its_end + 2) {
+      cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(9, 10, 20);
+    }
+  };
+  ASSERT_TRUE(open_window(3));
+  ASSERT_TRUE(close_window(5));
+  while (!is_second_over) usleep(100);
+  // Before the process ends, which asks once more in any case.
+  for (int turn = 0; turn < 200'000 && folder.files().empty(); ++turn) usleep(100);
+  EXPECT_EQ(folder.files().size(), 1U);
+  finish();
+  const Records records = read_capture(folder.files().at(0));
+  EXPECT_EQ(records.gpu_events.size(), 1U);
+  EXPECT_EQ(records.windows.size(), 1U);
+}
+
 TEST_F(AgentTest, TwoHundredThreadsLaunchAndComputeWhileWindowsComeAndGo) {
   FakeCupti cupti;
   gpu = std::make_unique<Gpu>(FakeCupti::table(), paused());

@@ -158,6 +158,7 @@ void Worker::window_closed(const WireWindow& window) noexcept {
     // Its bounds are lost, its records are not.
   }
   phase_ = Phase::kSettling;
+  ++close_count_;
   wants_memory_sample_ = true;
   settle_until_ns_ = monotonic_ns() + setup_.settle_limit_ns;
   ring_bell();
@@ -190,6 +191,7 @@ void Worker::run() {
     {
       const Lock lock(mutex_);
       phase = phase_;
+      settled_close_count_ = close_count_;
       is_finishing = is_finishing_;
       wants_memory_sample = std::exchange(wants_memory_sample_, false);
       // Before the look, which finds all that happened in them.
@@ -313,7 +315,8 @@ void Worker::end_settling(bool is_complete) {
   }
   {
     const Lock lock(mutex_);
-    if (phase_ == Phase::kSettling) phase_ = Phase::kIdle;
+    // Not where another window has come and gone meanwhile: that one has not settled.
+    if (phase_ == Phase::kSettling && close_count_ == settled_close_count_) phase_ = Phase::kIdle;
     // Straight on to the end, or to sleep.
     bell_rang_ = true;
   }

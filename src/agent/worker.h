@@ -105,6 +105,7 @@ class Worker {
   bool is_resting_ = false;  // waits for the bell or has ended: in no allocator, no file and no library
   bool is_done_ = false;
   std::vector<WireWindow> windows_;  // ended since the last look
+  std::uint64_t close_count_ = 0;    // of windows
   bool wants_memory_sample_ = false;
   std::atomic<bool> wants_description_{false};
   std::atomic<bool> wants_flush_{false};
@@ -118,6 +119,7 @@ class Worker {
   Ledger ledger_;
   std::optional<HookWriter> hook_writer_;
   std::vector<WireWindow> ended_windows_;  // not yet in the file
+  std::uint64_t settled_close_count_ = 0;  // close_count_ before the last look
   std::size_t event_count_ = 0;            // of the last look
   struct HeldEvents {
     RingThread thread;

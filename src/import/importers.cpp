@@ -1,7 +1,9 @@
 // The list of importers. A new format is a folder or file beside this and one line in kImporters.
 #include "import/importers.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/parallel.h"
 #include "import/bytes/byte_source.h"
@@ -73,11 +75,14 @@ constexpr std::array kOtherFormats = {
 };
 
 Error unknown_format(std::string_view prefix, const std::string& name) {
+  std::string plain = name;
+  std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (plain.ends_with(".gz")) plain.resize(plain.size() - 3);
   std::string what =
       "no known format starts like this; read are the trace JSON of PyTorch, JAX and Chrome, plain or gzip, "
       "and captures of `stepscope run`";
   for (const OtherFormat& other : kOtherFormats) {
-    const bool is_it = std::string_view(name).ends_with(other.name_end) && prefix.starts_with(other.start);
+    const bool is_it = plain.ends_with(other.name_end) && prefix.starts_with(other.start);
     if (is_it) what = other.what;
   }
   return {ErrorCode::kUnknownFormat, "not a trace: " + what, name, 0};

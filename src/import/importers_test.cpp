@@ -41,6 +41,7 @@ TEST(Importers, AFormatThatIsNotReadIsRefusedWithWhatToGiveInstead) {
   const auto npos = std::string::npos;
   EXPECT_NE(refusal_of("\n\5hello", "plugins/vm.xplane.pb").find(".trace.json.gz"), npos);
   EXPECT_NE(refusal_of("\1\2\3", "run.nsys-rep").find("stepscope run"), npos);
+  EXPECT_NE(refusal_of("\1\2\3", "RUN.XPLANE.PB.gz").find(".trace.json.gz"), npos);
   EXPECT_NE(refusal_of("SQLite format 3", "run.db").find("SQLite"), npos);
   EXPECT_NE(refusal_of("\n\5hello", "a.pftrace").find("traceconv json"), npos);
   EXPECT_NE(refusal_of("hello", "xplane.pb").find("PyTorch, JAX and Chrome"), npos);

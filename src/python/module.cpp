@@ -256,7 +256,8 @@ void bind_recording(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled part of stepscope; use the package.";
-  // Where PyTorch is loaded, globals of the program may live to the end of the process: no fault that its user could mend.
+  // Where PyTorch is loaded, globals of the program may live to the end of the process: no fault that its user could
+  // mend.
   nb::set_leak_warnings(false);
   m.attr("__version__") = kStepscopeVersion;
   add_error_class(m);
