@@ -85,6 +85,14 @@ TEST(GateRuns, RunsInContainersHaveOneProcessNumberAndAreRunsAllTheSame) {
   }
 }
 
+TEST(GateRuns, ALaterWindowInAContainerIsOfTheRunBeforeIt) {
+  const GateSide side = gate_side(
+      {{window({}, 100 * kSecond, 1000), window({}, 200 * kSecond, 1000), window({}, 300 * kSecond, 3000)}, {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.runs[0].window_count, 1);
+  EXPECT_EQ(side.runs[1].window_count, 2);
+}
+
 TEST(GateRuns, WithoutAGpuTheNumbersOfTheStepsTellAProcess) {
   RankSummary first = window({}, 100 * kSecond, 1), second = window({}, 200 * kSecond, 1);
   for (RankSummary* each : {&first, &second}) {

@@ -1,6 +1,7 @@
 // Nothing in a file names its process for sure (in containers all have the same number), so three signs have to agree:
 // the number, the rank, and that what a process counts on goes on. Names of files were rejected: they are anybody's.
-// A copy is known by its content, for the same reason.
+// Where they still fit several processes it is the newest: of programs that run one after the other in containers, the
+// older ones are over. A copy is known by its content, for the same reason.
 #include "fleet/recordings.h"
 
 #include <algorithm>
@@ -68,11 +69,11 @@ std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings
   for (const RankSummary* summary : recordings) {
     std::vector<std::size_t>* same = nullptr;
     if (summary->process_id) same = &by_number[{*summary->process_id, summary->rank}];
-    const auto process = same == nullptr ? std::vector<std::size_t>::iterator()
-                                         : std::find_if(same->begin(), same->end(), [&](std::size_t at) {
+    const auto process = same == nullptr ? std::vector<std::size_t>::reverse_iterator()
+                                         : std::find_if(same->rbegin(), same->rend(), [&](std::size_t at) {
                                              return is_next_window(*processes[at].back(), *summary);
                                            });
-    if (same != nullptr && process != same->end()) {
+    if (same != nullptr && process != same->rend()) {
       processes[*process].push_back(summary);
       continue;
     }
