@@ -60,6 +60,7 @@ class ClockSolver {
     spread_offsets();
     even_out();
     anchor();
+    name_sets();
     measure_drift();
     apply();
     return std::move(clock_);
@@ -192,6 +193,11 @@ class ClockSolver {
       if (component_of_[domain] != kNoMeeting)
         domain_offset_[domain] = minus_ns(domain_offset_[domain], zero[component_of_[domain]]);
     }
+  }
+
+  void name_sets() {
+    for (const auto& [key, differences] : differences_)
+      clock_.sets_[key.second] = component_of_[domain_of_[key.second]];
   }
 
   // From the first to the last third of a row's collectives in its largest group. Relative to the group, whose clock is

@@ -5,6 +5,7 @@
 #include "fleet/stopped_steps.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/interval.h"
@@ -48,49 +49,98 @@ RunClock find_clock(const RunSummary& run, const FleetFacts& facts) {
   return put_on_one_clock(meetings, scratch);
 }
 
-IntervalSet stops_of_run(const RunSummary& run, const RunClock& clock, FleetFacts& facts) {
-  std::vector<Interval> all;
-  for (std::uint32_t row = 0; row < facts.ranks.size(); ++row) {
-    if (facts.ranks[row].headline_withheld) continue;
-    FleetStoppedRank who{row, 0, 0};
-    for (const SummaryStop& stop : run.ranks[facts.ranks[row].summary].own_stops) {
-      if (stop.length_ns <= 0) continue;
-      all.push_back(interval_of(clock.to_run(row, stop.start_ns), stop.length_ns));
-      ++who.count;
-      who.total_ns += stop.length_ns;
-    }
-    if (who.count > 0) facts.stopped_ranks.push_back(who);
+// By what collectives connect: a rank that meets nobody waits for itself only, whatever others' clocks say.
+class Stops {
+ public:
+  Stops(const RunSummary& run, const FleetFacts& facts) : run_(run), facts_(facts), clock_(find_clock(run, facts)) {
+    for_each_row([&](std::uint32_t row, const RankSummary& rank) {
+      for (const SummaryStop& stop : rank.own_stops) {
+        if (stop.length_ns > 0) stops_[set_of(row)].push_back(place(row, stop));
+      }
+    });
+    for (auto& [set, stops] : stops_) stops = union_of(std::move(stops));
   }
-  return union_of(std::move(all));
-}
 
-// Their numbers, on whatever rank.
-std::set<std::int64_t> find_stopped(const RunSummary& run, const RunClock& clock, const IntervalSet& stops,
-                                    const FleetFacts& facts) {
-  std::set<std::int64_t> numbers;
-  for (std::uint32_t row = 0; row < facts.ranks.size(); ++row) {
-    if (facts.ranks[row].headline_withheld) continue;
-    for (const SummaryStep& step : run.ranks[facts.ranks[row].summary].steps) {
-      const DurationNs stopped = overlap(stops, interval_of(clock.to_run(row, step.start_ns), step.duration_ns));
-      if (stopped > 0 && stopped >= step.duration_ns / 100 * kNoticedPercent) numbers.insert(step.number);
+  // The numbers of the steps, on whatever rank.
+  std::set<std::int64_t> find_stopped() const {
+    std::set<std::int64_t> numbers;
+    for_each_row([&](std::uint32_t row, const RankSummary& rank) {
+      const auto at = stops_.find(set_of(row));
+      if (at == stops_.end()) return;
+      for (const SummaryStep& step : rank.steps) {
+        const DurationNs stopped = overlap(at->second, place(row, step));
+        if (stopped > 0 && stopped >= step.duration_ns / 100 * kNoticedPercent) numbers.insert(step.number);
+      }
+    });
+    return numbers;
+  }
+
+  // Who was stopped in these steps, and for how long in them: what lies outside kept nobody waiting. A rank whose own
+  // analysis has left the step out is stopped in that of the others.
+  std::vector<FleetStoppedRank> find_ranks(const std::set<std::int64_t>& numbers) const {
+    std::map<Set, IntervalSet> steps;
+    for_each_row([&](std::uint32_t row, const RankSummary& rank) {
+      if (!stops_.contains(set_of(row))) return;
+      for (const SummaryStep& step : rank.steps) {
+        if (numbers.contains(step.number)) steps[set_of(row)].push_back(place(row, step));
+      }
+    });
+    for (auto& [set, all] : steps) all = union_of(std::move(all));
+    std::vector<FleetStoppedRank> ranks;
+    for_each_row([&](std::uint32_t row, const RankSummary& rank) {
+      FleetStoppedRank who{row, 0, 0};
+      for (const SummaryStop& stop : rank.own_stops) {
+        const DurationNs both = stop.length_ns > 0 ? overlap(steps[set_of(row)], place(row, stop)) : 0;
+        who.count += both > 0 ? 1 : 0;
+        who.total_ns += both;
+      }
+      if (who.count > 0) ranks.push_back(who);
+    });
+    return ranks;
+  }
+
+ private:
+  using Set = std::pair<bool, std::uint32_t>;  // a set of the clock's, or a row that is in none
+
+  template <class Visit>
+  void for_each_row(const Visit& visit) const {
+    for (std::uint32_t row = 0; row < facts_.ranks.size(); ++row) {
+      if (!facts_.ranks[row].headline_withheld) visit(row, run_.ranks[facts_.ranks[row].summary]);
     }
   }
-  return numbers;
-}
+  Set set_of(std::uint32_t row) const {
+    const std::optional<std::uint32_t> set = clock_.set_of(row);
+    return {set.has_value(), set.value_or(row)};
+  }
+  Interval place(std::uint32_t row, const SummaryStop& stop) const {
+    return interval_of(clock_.to_run(row, stop.start_ns), stop.length_ns);
+  }
+  Interval place(std::uint32_t row, const SummaryStep& step) const {
+    return interval_of(clock_.to_run(row, step.start_ns), step.duration_ns);
+  }
 
+  const RunSummary& run_;
+  const FleetFacts& facts_;
+  RunClock clock_;
+  std::map<Set, IntervalSet> stops_;
+};
+
+// Of ranks that share no step, any step of one.
 bool any_common_step_left(const RunSummary& run, const std::set<std::int64_t>& stopped, const FleetFacts& facts) {
   std::set<std::int64_t> seen;
+  bool is_any_common = false, is_any_left = false;
   for (const FleetRank& row : facts.ranks) {
     if (row.headline_withheld) continue;
     std::set<std::int64_t> own;
-    for (const SummaryStep& step : run.ranks[row.summary].steps) {
-      if (!stopped.contains(step.number)) own.insert(step.number);
-    }
+    for (const SummaryStep& step : run.ranks[row.summary].steps) own.insert(step.number);
     for (const std::int64_t number : own) {
-      if (!seen.insert(number).second) return true;
+      const bool is_common = !seen.insert(number).second, is_left = !stopped.contains(number);
+      if (is_common && is_left) return true;
+      is_any_common = is_any_common || is_common;
+      is_any_left = is_any_left || is_left;
     }
   }
-  return false;
+  return !is_any_common && is_any_left;
 }
 
 // A finding of the rank alone about steps far longer than the others says nothing of steps that are gone.
@@ -154,10 +204,10 @@ std::optional<RunSummary> leave_out_stopped_steps(const RunSummary& run, FleetFa
     return !row.headline_withheld && !run.ranks[row.summary].own_stops.empty();
   });
   if (!any) return std::nullopt;
-  const RunClock clock = find_clock(run, facts);
-  const IntervalSet stops = stops_of_run(run, clock, facts);
-  const std::set<std::int64_t> stopped = find_stopped(run, clock, stops, facts);
+  const Stops stops(run, facts);
+  const std::set<std::int64_t> stopped = stops.find_stopped();
   if (stopped.empty()) return std::nullopt;
+  facts.stopped_ranks = stops.find_ranks(stopped);
   facts.stopped_steps.assign(stopped.begin(), stopped.end());
   facts.stopped_everywhere = !any_common_step_left(run, stopped, facts);
   if (facts.stopped_everywhere) return std::nullopt;

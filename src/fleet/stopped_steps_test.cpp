@@ -104,6 +104,47 @@ TEST(StoppedSteps, AnOutlierThatWaitedForUsIsNoFinding) {
   EXPECT_EQ(compute_fleet_facts(made.run).findings.size(), 1U);
 }
 
+// Their clocks may agree, or both begin at 0: nobody waited.
+TEST(StoppedSteps, ARankThatMeetsNobodyWaitedForNobody) {
+  constexpr std::string_view kAlone = R"(
+    rank 0  |cccccc|ccc......ccc|cccccc|cccccc|
+    rank 1  |cccccc|cccccc|cccccc|cccccc|cccccc|
+  )";
+  for (const char* second_host : {"host0", "host1"}) {
+    MadeFleet made(kAlone);
+    made.host(1, second_host);
+    made.rank(0).own_stops = {{made.rank(0).steps[1].start_ns + 3 * kMs, 6 * kMs}};
+    leave_out(made.rank(0), 1);
+    const FleetFacts facts = compute_fleet_facts(made.run);
+    EXPECT_TRUE(facts.stopped_steps.empty()) << second_host;
+    EXPECT_TRUE(facts.stopped_ranks.empty()) << second_host;
+    EXPECT_EQ(facts.ranks[1].step_count, 5U) << second_host;
+  }
+}
+
+TEST(StoppedSteps, OfRanksWithoutACommonStepOneIsNotAll) {
+  MadeFleet made(kStopped);
+  made.run.ranks.resize(1);
+  made.rank(0).own_stops = {{made.rank(0).steps[1].start_ns + 3 * kMs, 6 * kMs}};
+  const FleetFacts one = compute_fleet_facts(made.run);
+  EXPECT_EQ(one.stopped_steps, std::vector<std::int64_t>{5});
+  EXPECT_FALSE(one.stopped_everywhere);
+  EXPECT_EQ(one.ranks[0].step_count, 3U);
+  made.rank(0).own_stops.clear();
+  for (const SummaryStep& step : made.rank(0).steps) made.rank(0).own_stops.push_back({step.start_ns, kMs});
+  EXPECT_TRUE(compute_fleet_facts(made.run).stopped_everywhere);
+}
+
+TEST(StoppedSteps, WhatLiesOutsideTheStepsKeptNobodyWaiting) {
+  MadeFleet made = stopped_fleet();
+  const SummaryStep& last = made.rank(1).steps.back();
+  made.rank(1).own_stops.push_back({last.start_ns + last.duration_ns + kMs, 30'000 * kMs});
+  const FleetFacts facts = compute_fleet_facts(made.run);
+  ASSERT_EQ(facts.stopped_ranks.size(), 1U);
+  EXPECT_EQ(facts.stopped_ranks[0].total_ns, 6 * kMs);
+  EXPECT_EQ(facts.stopped_ranks[0].count, 1);
+}
+
 TEST(StoppedSteps, InventedTimesOverflowNothing) {
   MadeFleet made(kStopped);
   constexpr TimeNs kFar = TimeNs{1} << 62;

@@ -469,7 +469,8 @@ std::string stop_words(const FleetFacts& facts) {
   const bool is_one = facts.stopped_ranks.size() == 1;
   text += is_one ? label_of(facts, facts.stopped_ranks.front().row)
                  : show_counted(counted(facts.stopped_ranks.size()), "rank");
-  text += fmt::format(" for {}{}, and others waited for it: ", show_duration(total_ns), is_one ? "" : " together");
+  text += fmt::format(" for {}{}{}: ", show_duration(total_ns), is_one ? "" : " together",
+                      facts.groups.empty() ? "" : ", and others waited for it");
   if (facts.stopped_everywhere)
     return text + "in every step, so what ranks wait for and step times hold that; no rank is called late for it";
   return text +
