@@ -139,14 +139,21 @@ void add_withheld(const RankPair& pair, RunDifference& out) {
   }
 }
 
-void add_doubts(const std::vector<RankPair>& pairs, RunDifference& out) {
+Windows as_recorded(const RankRuns& runs, const CountedRecordings& counted) {
+  Windows windows = windows_of(runs);
+  for (const RankSummary*& window : windows) window = counted.recorded(window);
+  return windows;
+}
+
+void add_doubts(const std::vector<RankPair>& pairs, const CountedRecordings& before, const CountedRecordings& after,
+                RunDifference& out) {
   const RankPair& typical = pairs[out.typical];
   out.doubts = find_doubts(windows_of(typical.before), windows_of(typical.after));
   if (!out.only_before.empty()) out.doubts.push_back("ranks of A that B lacks: " + list_ranks(out.only_before));
   if (!out.only_after.empty()) out.doubts.push_back("ranks of B that A lacks: " + list_ranks(out.only_after));
   std::vector<std::string> losses;
   for (const RankPair& pair : pairs) {
-    for (std::string& loss : find_losses(windows_of(pair.before), windows_of(pair.after)))
+    for (std::string& loss : find_losses(as_recorded(pair.before, before), as_recorded(pair.after, after)))
       losses.push_back(std::move(loss));
   }
   out.is_partial = !losses.empty() || !out.unreadable.empty() || !out.only_before.empty() || !out.only_after.empty();
@@ -157,6 +164,13 @@ void add_doubts(const std::vector<RankPair>& pairs, RunDifference& out) {
     losses.push_back(more);
   }
   out.doubts.insert(out.doubts.begin(), losses.begin(), losses.end());
+}
+
+// How long a rank waits it has found over all its steps, also those in which it waited for Stepscope.
+void drop_own_waits(RankDifference& rank) {
+  std::erase_if(rank.findings, [](const FindingDifference& finding) {
+    return finding.id == "straggler" && finding.change != FindingChange::kStayed;
+  });
 }
 
 bool is_same_run(const Windows& a, const Windows& b) {
@@ -202,7 +216,10 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
   out.typical_rank = take_apart(pairs[out.typical], options.compare);
   out.largest_rank = out.largest == out.typical ? out.typical_rank : take_apart(pairs[out.largest], options.compare);
   for (const std::size_t chosen : {out.typical, out.largest}) add_withheld(pairs[chosen], out);
-  add_doubts(pairs, out);
+  add_doubts(pairs, first->counted, second->counted, out);
+  if (first->counted.has_left_out() || second->counted.has_left_out()) {
+    for (RankDifference* rank : {&out.typical_rank, &out.largest_rank}) drop_own_waits(*rank);
+  }
   for (const ChosenRuns* side : {&*second, &*first}) {  // the gravest first
     out.doubts.insert(out.doubts.begin(), side->doubts.begin(), side->doubts.end());
     out.is_partial = out.is_partial || side->has_left_out;

@@ -77,10 +77,19 @@ ChosenRuns choose_runs(const RunSummary& run, const std::string& side) {
     if (!is_foreign && !rank.steps.empty()) recordings[rank.rank].push_back(&rank);
   }
   drop_copies(side, recordings, chosen);
+  std::vector<const RankSummary*> each;
+  for (const auto& [rank, of_rank] : recordings) each.insert(each.end(), of_rank.begin(), of_rank.end());
+  chosen.counted = CountedRecordings(each);
+  for (const std::string& words : {chosen.counted.describe_stopped(), chosen.counted.describe_left_out()}) {
+    if (!words.empty()) chosen.doubts.push_back(side + ": " + words);
+  }
   RankRuns all;
   for (auto& [rank, of_rank] : recordings) {
     RankRuns& runs = chosen.ranks[rank] = group_by_process(std::move(of_rank));
     all.insert(all.end(), runs.begin(), runs.end());
+    for (Windows& windows : runs) {
+      for (const RankSummary*& window : windows) window = chosen.counted.of(window);
+    }
   }
   if (std::string later = describe_later_windows(all); !later.empty()) chosen.later_windows = side + ": " + later;
   return chosen;

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "fleet/difference_side.h"
+#include "fleet/stopped_runs.h"
 
 namespace stepscope {
 
 using RanksOfSide = std::map<std::optional<std::int64_t>, RankRuns>;
 
 struct ChosenRuns {
-  RanksOfSide ranks;  // pointers into the run
+  RanksOfSide ranks;          // pointers into the run and into `counted`
+  CountedRecordings counted;  // without the steps that Stepscope itself stopped
   std::vector<std::string> doubts;
   std::string later_windows;  // which recordings are no runs of their own: a sentence; empty if all are
   bool has_left_out = false;  // ranks of another run, not mere copies

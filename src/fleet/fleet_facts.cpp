@@ -17,37 +17,6 @@
 namespace stepscope {
 namespace {
 
-constexpr TimeNs kMaxTime = TimeNs{1} << 61;              // the year 2043
-constexpr DurationNs kMaxDuration = DurationNs{1} << 45;  // 9.8 hours: a quarter of a million add up
-
-bool is_time(TimeNs time) { return time > -kMaxTime && time < kMaxTime; }
-bool is_duration(DurationNs duration) { return duration > -kMaxDuration && duration < kMaxDuration; }
-
-bool has_sane_times(const RankSummary& rank) {
-  const auto sane_step = [](const SummaryStep& step) {
-    return is_time(step.start_ns) && is_duration(step.duration_ns) && is_duration(step.gpu_busy_ns) &&
-           is_duration(step.exposed_communication_ns) &&
-           std::all_of(step.idle_ns.begin(), step.idle_ns.end(), is_duration);
-  };
-  const auto sane_event = [](const SummaryCollective& event) {
-    return is_time(event.start_ns) && is_time(event.end_ns) && is_duration(event.exposed_ns) &&
-           is_duration(minus_ns(event.end_ns, event.start_ns));
-  };
-  const auto sane_work = [](const SummaryWork& work) {
-    return std::all_of(work.busy_by_step_ns.begin(), work.busy_by_step_ns.end(), is_duration);
-  };
-  return std::all_of(rank.steps.begin(), rank.steps.end(), sane_step) &&
-         std::all_of(rank.collectives.begin(), rank.collectives.end(), sane_event) &&
-         std::all_of(rank.work.begin(), rank.work.end(), sane_work);
-}
-
-void withhold_damaged(const RunSummary& run, FleetFacts& facts) {
-  for (FleetRank& row : facts.ranks) {
-    if (!row.headline_withheld && !has_sane_times(run.ranks[row.summary]))
-      row.headline_withheld = "its times cannot be true";
-  }
-}
-
 double saving_of(const SummaryFinding& finding) { return finding.saving_ratio.value_or(-1); }
 
 int order_of(const std::string& severity) {

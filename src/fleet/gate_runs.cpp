@@ -10,58 +10,12 @@
 
 #include "fleet/gate.h"
 #include "fleet/recordings.h"
+#include "fleet/stopped_runs.h"
 #include "fleet/summary_limits.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
-
-// Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
-// (a rank missing in some), the nearest is the right one all the same.
-constexpr DurationNs kMostApartNs = 60'000'000'000;
-
-struct Bundle {
-  std::vector<Windows> ranks;
-  std::optional<TimeNs> start_ns;  // missing: no clock
-};
-
-bool has_rank(const Bundle& bundle, std::int64_t rank) {
-  return std::any_of(bundle.ranks.begin(), bundle.ranks.end(),
-                     [rank](const Windows& windows) { return windows.front()->rank == rank; });
-}
-
-// The distance from a bundle that may take the recording; missing: it may not.
-std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& summary) {
-  if (!summary.rank || !bundle.ranks.front().front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
-  if (are_strangers(*bundle.ranks.front().front(), summary)) return std::nullopt;
-  const auto start = start_of(summary);
-  if (!start || !bundle.start_ns) return start || bundle.start_ns ? std::nullopt : std::optional<std::uint64_t>(0);
-  const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
-  const auto apart = static_cast<std::uint64_t>(std::max(*start, *bundle.start_ns)) - low;
-  return apart <= static_cast<std::uint64_t>(kMostApartNs) ? std::optional(apart) : std::nullopt;
-}
-
-// In the order of `processes`.
-std::vector<Bundle> bundle_ranks(std::vector<Windows> processes) {
-  std::vector<Bundle> bundles;
-  for (Windows& windows : processes) {
-    const RankSummary& first = *windows.front();
-    Bundle* nearest = nullptr;
-    std::uint64_t least = 0;
-    for (Bundle& bundle : bundles) {
-      const auto apart = distance(bundle, first);
-      if (!apart || (nearest != nullptr && *apart >= least)) continue;
-      nearest = &bundle;
-      least = *apart;
-    }
-    if (nearest == nullptr) {
-      bundles.push_back({{}, start_of(first)});
-      nearest = &bundles.back();
-    }
-    nearest->ranks.push_back(std::move(windows));
-  }
-  return bundles;
-}
 
 GateTimeKind kind_of(const RankSummary& summary) {
   if (summary.step_source == kListedStepSource) return GateTimeKind::kListedSteps;
@@ -69,10 +23,11 @@ GateTimeKind kind_of(const RankSummary& summary) {
   return summary.is_host_only ? GateTimeKind::kHostSteps : GateTimeKind::kGpuSteps;
 }
 
-std::vector<double> durations_of(const Windows& windows) {
+std::vector<double> durations_of(const Windows& windows, const CountedRecordings& counted) {
   std::vector<double> durations;
   for (const RankSummary* window : windows) {
-    for (const SummaryStep& step : window->steps) durations.push_back(static_cast<double>(step.duration_ns));
+    for (const SummaryStep& step : counted.of(window)->steps)
+      durations.push_back(static_cast<double>(step.duration_ns));
   }
   return durations;
 }
@@ -81,12 +36,13 @@ void keep_larger(std::optional<std::int64_t>& peak, const std::optional<std::int
   if (candidate) peak = std::max(peak.value_or(*candidate), *candidate);
 }
 
-GateRun run_of(const Bundle& bundle) {
+// Peaks are of all steps: memory is the program's, whoever stopped it.
+GateRun run_of(const Bundle& bundle, const CountedRecordings& counted) {
   GateRun run;
   const Windows* slowest_windows = nullptr;
   double slowest_ns = -1;
   for (const Windows& windows : bundle.ranks) {
-    const double median = quantile(durations_of(windows), 0.5).value_or(0);
+    const double median = quantile(durations_of(windows, counted), 0.5).value_or(0);
     if (median > slowest_ns) {
       slowest_windows = &windows;
       slowest_ns = median;
@@ -101,7 +57,7 @@ GateRun run_of(const Bundle& bundle) {
   const RankSummary* slowest = slowest_windows->front();
   run.source = slowest->source;
   run.kind = kind_of(*slowest);
-  run.steps_ns = durations_of(*slowest_windows);
+  run.steps_ns = durations_of(*slowest_windows, counted);
   run.rank_count = static_cast<std::int64_t>(bundle.ranks.size());
   run.window_count = static_cast<std::int64_t>(slowest_windows->size());
   run.rank = slowest->rank;
@@ -186,8 +142,12 @@ GateSide gate_side(const RunSummary& run) {
   std::vector<Windows> processes = group_by_process(recordings);
   if (std::string later = describe_later_windows(processes); !later.empty()) side.warnings.push_back(std::move(later));
   const std::vector<Bundle> bundles = bundle_ranks(std::move(processes));
-  for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle));
+  const CountedRecordings counted(recordings);
+  for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle, counted));
   for (const RankSummary* summary : recordings) add_doubts(*summary, side);
+  if (std::string words = counted.describe_left_out(); !words.empty()) side.warnings.push_back(std::move(words));
+  if (std::string words = counted.describe_stopped(); !words.empty() && !side.steps_withheld)
+    side.steps_withheld = std::move(words);
   warn_of_ranks_without_memory(bundles, side);
   check_rank_counts(side);
   for (const UnreadableRank& rank : run.unreadable) side.losses.push_back(rank.source + ": " + rank.reason);

@@ -44,6 +44,26 @@ bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
   return *after >= last.start_ns + last.duration_ns && later.steps.front().number > last.number;
 }
 
+// Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
+// (a rank missing in some), the nearest is the right one all the same.
+constexpr DurationNs kMostApartNs = 60'000'000'000;
+
+bool has_rank(const Bundle& bundle, std::int64_t rank) {
+  return std::any_of(bundle.ranks.begin(), bundle.ranks.end(),
+                     [rank](const Windows& windows) { return windows.front()->rank == rank; });
+}
+
+// The distance from a bundle that may take the recording; missing: it may not.
+std::optional<std::uint64_t> distance(const Bundle& bundle, const RankSummary& summary) {
+  if (!summary.rank || !bundle.ranks.front().front()->rank || has_rank(bundle, *summary.rank)) return std::nullopt;
+  if (are_strangers(*bundle.ranks.front().front(), summary)) return std::nullopt;
+  const auto start = start_of(summary);
+  if (!start || !bundle.start_ns) return start || bundle.start_ns ? std::nullopt : std::optional<std::uint64_t>(0);
+  const auto low = static_cast<std::uint64_t>(std::min(*start, *bundle.start_ns));
+  const auto apart = static_cast<std::uint64_t>(std::max(*start, *bundle.start_ns)) - low;
+  return apart <= static_cast<std::uint64_t>(kMostApartNs) ? std::optional(apart) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_same_recording(const RankSummary& a, const RankSummary& b) {
@@ -81,6 +101,27 @@ std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings
     processes.push_back({summary});
   }
   return processes;
+}
+
+std::vector<Bundle> bundle_ranks(std::vector<Windows> processes) {
+  std::vector<Bundle> bundles;
+  for (Windows& windows : processes) {
+    const RankSummary& first = *windows.front();
+    Bundle* nearest = nullptr;
+    std::uint64_t least = 0;
+    for (Bundle& bundle : bundles) {
+      const auto apart = distance(bundle, first);
+      if (!apart || (nearest != nullptr && *apart >= least)) continue;
+      nearest = &bundle;
+      least = *apart;
+    }
+    if (nearest == nullptr) {
+      bundles.push_back({{}, start_of(first)});
+      nearest = &bundles.back();
+    }
+    nearest->ranks.push_back(std::move(windows));
+  }
+  return bundles;
 }
 
 std::string describe_later_windows(const std::vector<Windows>& processes) {

@@ -30,6 +30,16 @@ using Windows = std::vector<const RankSummary*>;
 // One entry a process; where there is a clock, by time.
 [[nodiscard]] std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings);
 
+// All ranks of one run, or of one recording of it.
+struct Bundle {
+  std::vector<Windows> ranks;
+  std::optional<TimeNs> start_ns;  // missing: no clock
+};
+
+// Ranks whose recordings began within a minute of each other; a rank that is there twice belongs to two bundles. In the
+// order of `processes`.
+[[nodiscard]] std::vector<Bundle> bundle_ranks(std::vector<Windows> processes);
+
 // "b.json is a later window of a process that is there already, and no run of its own"; empty if there are none.
 [[nodiscard]] std::string describe_later_windows(const std::vector<Windows>& processes);
 
