@@ -52,7 +52,7 @@ struct Request {
 
 void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
   app.add_option("FILE", request.file, "snapshot, capture or trace; gzipped or not")->type_name("");
-  app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, '#123'")->type_name("WHEN");
+  auto* at = app.add_option("--at", request.at, "peak (default), oom, start, end, 2.5s, '#123'")->type_name("WHEN");
   auto* by = app.add_option("--by", request.by, "line (default), or another word of the list below")
                  ->type_name("WHAT")
                  ->check(one_of(kGroupings));
@@ -79,7 +79,7 @@ void add_options(CLI::App& app, Request& request, CLI::Option*& what_if) {
       ->excludes(diff)
       ->excludes(what_if)
       ->excludes(lifetimes);
-  lifetimes->excludes(what_if)->excludes(diff);
+  lifetimes->excludes(what_if)->excludes(diff)->excludes(at);  // of the whole history, not of a moment
   add_snapshot_output(app, request.output);
   add_style_options(app, request.style);
   app.footer(kExamples);

@@ -238,7 +238,14 @@ std::vector<StepGrowth> find_step_growth(const MemorySnapshot& snapshot, const M
 
 std::vector<LiveGroup> group_never_freed(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                          SnapshotDeviceId device, LiveGrouping by) {
-  return find_growth(snapshot, facts, device, 0, snapshot.devices.entries[device].size(), by);
+  std::vector<AllocationId> kept;
+  for (const AllocationId row : facts.devices[device].allocations.ids()) {
+    // A free that waits for other streams only was asked for: nothing keeps that tensor.
+    const bool is_freed = facts.allocations.free_requested_entry[row].has_value() ||
+                          facts.allocations.free_completed_entry[row].has_value();
+    if (facts.allocations.alloc_entry[row].has_value() && !is_freed) kept.push_back(row);
+  }
+  return group_live(snapshot, facts, kept, by);
 }
 
 }  // namespace stepscope

@@ -171,6 +171,19 @@ TEST(Growth, IsWhatWasMadeBetweenAndIsStillLive) {
             "a.py:1 f 4 1\nc.py:1 f 2 1\nd.py:1 f 1 1\n");
 }
 
+TEST(NeverFreed, IsWithoutWhatWaitsForOtherStreams) {
+  MemorySnapshot snapshot = drawn_snapshot(R"(
+    segment A 40M
+    alloc a A 4M @ a.py:1 f
+    alloc b A+4M 3M @ b.py:1 f
+    free b
+  )");
+  // The completion is the last entry: without it the free was asked for and is under way.
+  snapshot.devices.entries[kFirst].end -= 1;
+  const MemoryFacts facts = compute_memory_facts(snapshot);
+  EXPECT_EQ(text_of(group_never_freed(snapshot, facts, kFirst, LiveGrouping::kLine)), "a.py:1 f 4 1\n");
+}
+
 TEST(ByteTime, IsBytesTimesTheTimeHeld) {
   MemorySnapshot snapshot = drawn_snapshot(R"(
     older_segment A 40M

@@ -128,8 +128,14 @@ Json lifetimes_json(const LifetimesReport& lifetimes) {
         {{"name", group.name}, {"byte_seconds", group.byte_seconds}, {"bytes", group.bytes}, {"count", group.count}});
   }
   return {{"by", live_grouping_name(lifetimes.by)},
+          {"has_times", lifetimes.has_times},
+          {"categories_inferred", lifetimes.is_inferred},
           {"byte_time", std::move(byte_time)},
-          {"never_freed", groups_json(lifetimes.never_freed, "name")}};
+          {"never_freed", groups_json(lifetimes.never_freed, "name")},
+          {"made_count", lifetimes.made_count},
+          {"free_pending_bytes", lifetimes.free_pending_bytes},
+          {"free_pending_count", lifetimes.free_pending_count},
+          {"devices_without_history", lifetimes.without_history}};
 }
 
 Json categories_json(const MemoryReport& report) {

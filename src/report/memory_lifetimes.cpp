@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kAmountEdge = 14, kShareEdge = 21, kCountEdge = 30, kNameColumn = 32;
+constexpr std::size_t kAmountEdge = 14, kShareWidth = 7, kCountWidth = 9, kGap = 2;
 
 struct LifetimeRow {
   std::string amount;
@@ -24,25 +24,30 @@ struct LifetimeRow {
 
 void add_table(std::string_view title, std::string_view amount, std::string_view by,
                const std::vector<LifetimeRow>& rows, std::size_t row_count, Page& page) {
+  if (row_count == 0) return;
+  std::size_t amount_edge = kAmountEdge;  // further to the right only for amounts that no machine has
+  for (const LifetimeRow& row : rows) amount_edge = std::max(amount_edge, row.amount.size());
+  const std::size_t share_edge = amount_edge + kShareWidth, count_edge = share_edge + kCountWidth;
+  const std::size_t name_column = count_edge + kGap;
   page.blank();
   page.add(page.line().add(title, Ink::kBold));
   page.add(page.line()
-               .add_right(kAmountEdge, amount, Ink::kDim)
-               .add_right(kShareEdge, "share", Ink::kDim)
-               .add_right(kCountEdge, "tensors", Ink::kDim)
-               .pad_to(kNameColumn)
+               .add_right(amount_edge, amount, Ink::kDim)
+               .add_right(share_edge, "share", Ink::kDim)
+               .add_right(count_edge, "tensors", Ink::kDim)
+               .pad_to(name_column)
                .add(by, Ink::kDim));
   for (std::size_t i = 0; i < std::min(row_count, rows.size()); ++i) {
     page.add(page.line()
-                 .add_right(kAmountEdge, rows[i].amount)
-                 .add_right(kShareEdge, show_percent(rows[i].share))
-                 .add_right(kCountEdge, show_count(rows[i].count))
-                 .pad_to(kNameColumn)
-                 .add(fit_line(rows[i].name, page.style().width - kNameColumn)));
+                 .add_right(amount_edge, rows[i].amount)
+                 .add_right(share_edge, show_percent(rows[i].share))
+                 .add_right(count_edge, show_count(rows[i].count))
+                 .pad_to(name_column)
+                 .add(fit_line(rows[i].name, page.style().width - name_column)));
   }
   if (rows.size() <= row_count) return;
   page.add(page.line()
-               .pad_to(kNameColumn)
+               .pad_to(name_column)
                .add(fmt::format("{} more", show_count(static_cast<std::int64_t>(rows.size() - row_count))), Ink::kDim));
 }
 
@@ -55,7 +60,9 @@ std::vector<LifetimeRow> byte_time_rows(const LifetimesReport& lifetimes) {
   constexpr double kMostBytes = 9e18;  // of 64 bits; no machine's
   for (const ByteTimeGroup& group : lifetimes.byte_time) {
     const auto bytes = static_cast<std::int64_t>(std::min(group.byte_seconds, kMostBytes));
-    rows.push_back({memory_words(bytes) + " s", share_of(group.byte_seconds, all), group.count, group.name});
+    const bool is_some = bytes == 0 && group.byte_seconds > 0;
+    rows.push_back(
+        {is_some ? "< 1 B s" : memory_words(bytes) + " s", share_of(group.byte_seconds, all), group.count, group.name});
   }
   return rows;
 }
@@ -71,6 +78,33 @@ std::vector<LifetimeRow> never_freed_rows(const LifetimesReport& lifetimes) {
   return rows;
 }
 
+void say(std::string_view words, Page& page) {
+  page.blank();
+  page.paragraph(words, kMemoryLabelColumn);
+}
+
+void add_never_freed(const LifetimesReport& lifetimes, std::string_view by, std::size_t row_count, Page& page) {
+  if (lifetimes.made_count == 0) return say("Nothing was made in the history.", page);
+  if (!lifetimes.never_freed.empty()) {
+    add_table("Made in the history and never freed in it", "requested", by, never_freed_rows(lifetimes), row_count,
+              page);
+  } else {
+    say("All that was made in the history was freed in it.", page);
+  }
+  if (lifetimes.free_pending_count == 0) return;
+  say(fmt::format("Freed, held at the end until other streams are done: {} ({}).",
+                  memory_words(lifetimes.free_pending_bytes), show_counted(lifetimes.free_pending_count, "tensor")),
+      page);
+}
+
+void add_devices_without_history(const LifetimesReport& lifetimes, Page& page) {
+  if (lifetimes.without_history.empty()) return;
+  std::string names;
+  for (const std::int64_t number : lifetimes.without_history)
+    names += fmt::format("{}cuda:{}", names.empty() ? "" : ", ", number);
+  say(fmt::format("Left out, having no history: {}.", names), page);
+}
+
 }  // namespace
 
 void add_memory_lifetimes(const MemoryReport& report, Page& page) {
@@ -80,22 +114,18 @@ void add_memory_lifetimes(const MemoryReport& report, Page& page) {
     page.blank();
     return page.paragraph("The history was not recorded: how long memory was held is not known.", kMemoryLabelColumn);
   }
-  const bool is_inferred = lifetimes.by == LiveGrouping::kCategory && report.are_categories_inferred;
+  const bool is_inferred = lifetimes.by == LiveGrouping::kCategory && lifetimes.is_inferred;
   const std::string by = std::string(live_grouping_name(lifetimes.by)) + (is_inferred ? " (inferred)" : "");
-  if (lifetimes.byte_time.empty()) {
-    page.blank();
-    page.paragraph("Bytes x time: the entries have no times (before torch 2.1).", kMemoryLabelColumn);
+  if (!lifetimes.has_times) {
+    say("Bytes x time: the entries have no times (before torch 2.1).", page);
+  } else if (lifetimes.byte_time.empty()) {
+    say("Bytes x time: nothing was held within the history.", page);
   } else {
     add_table("Bytes x time within the history", "requested", by, byte_time_rows(lifetimes), report.table_row_count,
               page);
   }
-  if (lifetimes.never_freed.empty()) {
-    page.blank();
-    page.paragraph("All that was made in the history was freed in it.", kMemoryLabelColumn);
-  } else {
-    add_table("Made in the history and never freed in it", "requested", by, never_freed_rows(lifetimes),
-              report.table_row_count, page);
-  }
+  add_never_freed(lifetimes, by, report.table_row_count, page);
+  add_devices_without_history(lifetimes, page);
 }
 
 }  // namespace stepscope

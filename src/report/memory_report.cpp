@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "memory/levels.h"
 #include "memory/trace_snapshot.h"
 #include "report/memory_build.h"
 #include "report/text.h"
@@ -84,6 +85,8 @@ std::optional<DurationNs> history_length(const MemorySnapshot& snapshot, IdRange
   const MaybeInt first = snapshot.entries.time_us[SnapshotEntryId(entries.begin)];
   const MaybeInt last = snapshot.entries.time_us[SnapshotEntryId(entries.end - 1)];
   if (!first.has_value() || !last.has_value() || last.value() < first.value()) return std::nullopt;
+  constexpr double kMostMicroseconds = 9e15;  // of 64 bits in ns: 285 years are a damaged time
+  if (static_cast<double>(last.value()) - static_cast<double>(first.value()) > kMostMicroseconds) return std::nullopt;
   return (last.value() - first.value()) * 1000;
 }
 
@@ -278,15 +281,46 @@ void add_growth(const MemorySnapshot& snapshot, const MemoryFacts& facts, Snapsh
   report.growth = summed(std::move(growth));
 }
 
+void add_lifetimes_of(const MemorySnapshot& snapshot, const MemoryFacts& facts, SnapshotDeviceId device,
+                      LifetimesReport& lifetimes) {
+  for (const SnapshotEntryId entry : snapshot.devices.entries[device].ids()) {
+    lifetimes.has_times = lifetimes.has_times || snapshot.entries.time_us[entry].has_value();
+  }
+  const Allocations& all = facts.allocations;
+  for (const AllocationId row : facts.devices[device].allocations.ids()) {
+    lifetimes.is_inferred = lifetimes.is_inferred || all.category_source[row] == CategorySource::kInferred;
+    if (!all.alloc_entry[row].has_value()) continue;
+    ++lifetimes.made_count;
+    if (!all.free_requested_entry[row].has_value() || all.free_completed_entry[row].has_value()) continue;
+    ++lifetimes.free_pending_count;
+    lifetimes.free_pending_bytes = add_wrapping(lifetimes.free_pending_bytes, all.requested_bytes[row]);
+  }
+  for (ByteTimeGroup& group : group_byte_time(snapshot, facts, device, lifetimes.by)) {
+    group.name = clean_text(group.name);
+    lifetimes.byte_time.push_back(std::move(group));
+  }
+  for (LiveGroup& group : clean_groups(group_never_freed(snapshot, facts, device, lifetimes.by))) {
+    lifetimes.never_freed.push_back(std::move(group));
+  }
+}
+
+// By device: of every device with a history, as the live set is.
 void add_lifetimes(const MemorySnapshot& snapshot, const MemoryFacts& facts, SnapshotDeviceId device,
                    const MemoryReportOptions& options, MemoryReport& report) {
   LifetimesReport lifetimes;
   lifetimes.by = options.by.value_or(LiveGrouping::kLine);
-  if (facts.devices[device].has_history) {
-    lifetimes.byte_time = group_byte_time(snapshot, facts, device, lifetimes.by);
-    for (ByteTimeGroup& group : lifetimes.byte_time) group.name = clean_text(group.name);
-    lifetimes.never_freed = clean_groups(group_never_freed(snapshot, facts, device, lifetimes.by));
+  for (const SnapshotDeviceId each : snapshot.devices.ids().ids()) {
+    if (each != device && lifetimes.by != LiveGrouping::kDevice) continue;
+    if (facts.devices[each].has_history) {
+      add_lifetimes_of(snapshot, facts, each, lifetimes);
+    } else if (facts.devices[each].allocations.size() > 0) {
+      lifetimes.without_history.push_back(snapshot.devices.number[each]);
+    }
   }
+  std::stable_sort(lifetimes.byte_time.begin(), lifetimes.byte_time.end(),
+                   [](const ByteTimeGroup& a, const ByteTimeGroup& b) { return a.byte_seconds > b.byte_seconds; });
+  std::stable_sort(lifetimes.never_freed.begin(), lifetimes.never_freed.end(),
+                   [](const LiveGroup& a, const LiveGroup& b) { return a.bytes > b.bytes; });
   report.lifetimes = std::move(lifetimes);
 }
 

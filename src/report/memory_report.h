@@ -114,11 +114,18 @@ struct MemoryDiffReport {
   std::vector<MemoryDiffRow> rows;  // largest difference first, without zeros; they sum to the difference
 };
 
-// How long memory was held, not how much at one moment; of the shown device, within its history.
+// How long memory was held, not how much at one moment; of the shown device, or by device of each that has a history,
+// within its history.
 struct LifetimesReport {
   LiveGrouping by = LiveGrouping::kLine;
-  std::vector<ByteTimeGroup> byte_time;  // most first; empty where the entries have no times
-  std::vector<LiveGroup> never_freed;    // made in the history and held at its end, most bytes first
+  bool has_times = false;                // of any entry; before torch 2.1 they have none
+  bool is_inferred = false;              // the category of at least one of the allocations
+  std::vector<ByteTimeGroup> byte_time;  // most first; empty without times, or where nothing was held
+  std::vector<LiveGroup> never_freed;    // made in the history and never asked to be freed in it, most bytes first
+  std::int64_t made_count = 0;           // allocations made in the history
+  // Of them, freed by the program and held at the end, for other streams had not done with them.
+  std::int64_t free_pending_bytes = 0, free_pending_count = 0;
+  std::vector<std::int64_t> without_history;  // by device: numbers of those that hold memory and have no history
 };
 
 // A share of the shown live set by category, for the sentence and the bar.

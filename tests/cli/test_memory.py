@@ -388,6 +388,37 @@ class Recorded(unittest.TestCase):
         self.assertIn("is not known", memory("memory/C08_no_history.pickle", "--lifetimes").out)
         self.assertEqual(memory(path, "--lifetimes", "--what-if").status, USAGE)
         self.assertEqual(memory(path, "--lifetimes", "--stats").status, USAGE)
+        self.assertEqual(memory(path, "--lifetimes", "--at", "start").status, USAGE)
+        self.assertNotIn("more", memory(path, "--lifetimes", "--top", "0").out)
+
+    def test_lifetimes_of_a_history_with_little_in_it(self):
+        def told(*entries):
+            frames = [{"filename": "a.py", "line": 1, "name": "f"}]
+            rows = [{"action": action, "addr": 1 << 40, "size": size, "stream": 0, "frames": frames, "time_us": time}
+                    for action, size, time in entries]
+            snapshot = {"segments": [], "device_traces": [rows], "allocator_settings": {}, "external_annotations": []}
+            asked = "-", "--lifetimes"
+            text = run("memory", *asked, stdin=pickle.dumps(snapshot)).out
+            return text, document(*asked, stdin=pickle.dumps(snapshot))["lifetimes"]
+
+        text, found = told(("segment_alloc", 2 * MIB, 1000), ("snapshot", 0, 2000))
+        self.assertIn("Bytes x time: nothing was held", text)
+        self.assertIn("Nothing was made in the history", text)
+        self.assertEqual((found["has_times"], found["made_count"]), (True, 0))
+        text, found = told(("alloc", 1024, 1000), ("free_requested", 1024, 2000), ("snapshot", 0, 3000))
+        self.assertIn("held at the end until other streams are done: 1.0 KiB (1 tensor)", text)
+        self.assertEqual((found["never_freed"], found["free_pending_bytes"]), ([], 1024))
+        text, _ = told(("alloc", 1024, 1000), ("free_requested", 1024, 1001), ("free_completed", 1024, 1001))
+        self.assertIn("< 1 B s", text)
+        text, _ = told(("alloc", 1 << 62, 0), ("snapshot", 0, 1 << 61))
+        self.assertRegex(text, r"GiB s  +100 %")
+
+    def test_lifetimes_say_what_is_inferred_and_of_which_devices(self):
+        self.assertIn("category (inferred)", memory("memory/made/training.pickle", "--lifetimes", "--by", "category").out)
+        path = "memory/C09_many_devices.pickle"
+        self.assertIn("having no history: cuda:0", memory(path, "--lifetimes", "--by", "device").out)
+        self.assertEqual(document(path, "--lifetimes", "--by", "device")["lifetimes"]["devices_without_history"], [0])
+        self.assertEqual(document(path, "--lifetimes")["lifetimes"]["devices_without_history"], [])
 
     def test_differences_sum(self):
         diff = document("memory/h200/snap.pickle.gz", "--diff", "memory/h200/snap.oom.pickle.gz")["diff"]
