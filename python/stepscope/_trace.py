@@ -10,6 +10,7 @@ import html
 import json
 import os
 import pickle
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ class ReportText:
     """Writes a report for a place of some width: `owner._report_text(request, width, colour)`.
 
     Pickled, it keeps the text of 80 columns and the owner in its own pickled form, so that the report of a file can be
-    printed where the file is not; only another width reads it again.
+    printed where the file is not, or is another one by now; only another width reads it again.
     """
 
     WIDTH = 80
@@ -92,7 +93,7 @@ class ReportText:
         self._pickled, self._told = b"", ""
 
     def __call__(self, width: int, colour: bool) -> str:
-        if self._owner is None and (width, colour) == (self.WIDTH, False):
+        if self._told and (width, colour) == (self.WIDTH, False):
             return self._told
         if self._owner is None:
             self._owner = pickle.loads(self._pickled)
@@ -110,7 +111,8 @@ class Report:
     """The answer as data, as text and, in a notebook, as a page.
 
     `report["verdict"]` and every other key are those of docs/formats/report.md; `print(report)` is what the command
-    prints; `report.text(width=120)` the same for a wider place. Pickling keeps the data and the text of 80 columns.
+    prints; `report.text(width=120)` the same for a wider place. Pickling keeps the data and the text of 80 columns;
+    another width reads the file again, so it raises FileNotFoundError where that is gone and ValueError where it changed.
     """
 
     def __init__(self, document: str, text_of: Callable[[int, bool], str]) -> None:
@@ -145,6 +147,10 @@ class Report:
         return f"<stepscope.Report: {self.verdict or self.data.get('status')}>"
 
     def _repr_html_(self) -> str:
+        try:
+            text = self.text(100)
+        except (OSError, ValueError):  # unpickled, and its file is gone or has changed: the text that it keeps
+            text = self.text()
         rows = "".join(
             f"<tr><td>{html.escape(str(finding.get('severity', '')))}</td>"
             f"<td>{html.escape(str(finding.get('title', '')))}</td>"
@@ -155,19 +161,46 @@ class Report:
         table = f"<table><tr><th></th><th>finding</th><th>fixing it</th></tr>{rows}</table>" if rows else ""
         return (
             f"{headline}{table}"
-            f"<details><summary>report</summary><pre>{html.escape(self.text(100))}</pre></details>"
+            f"<details><summary>report</summary><pre>{html.escape(text)}</pre></details>"
         )
+
+
+class FileStamp:
+    """Where a file lies, its size and when it was last written: what a pickle keeps of it, to read the same one again.
+
+    The path is absolute, as another process has another working directory. A hash of the content would find a change that
+    kept both size and time, but costs a pass over gigabytes for each pickle.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self.size_and_time = self._look()
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:  # reading it says what is wrong
+            return None
+        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+    def check(self) -> str:
+        """The path; raises ValueError where another file lies there than the one that was read."""
+        now = self._look()
+        if now is not None and now != self.size_and_time:
+            raise ValueError(f"{self.path} has changed since it was loaded; load it again")
+        return self.path
 
 
 class Trace:
     """One recording: what one process (one rank) did. Made by `load`; immutable, so threads may share it.
 
-    Pickling keeps the path and reads the file again, so a trace may be handed to another process that sees the file. What
+    Pickling keeps the absolute path and reads the file again, so a trace may be handed to another process that sees the
+    file; ValueError where the file's size or time is not what it was when the trace was loaded. What
     `stepscope.torch` captured has no file any more: its pickle holds the whole trace, as Chrome's, compressed.
     """
 
-    def __init__(self, recording: _core.Recording, origin: tuple[str, int, int] | None) -> None:
-        """`origin`: path, number of the recording in the file, threads to read with; None: there is no file."""
+    def __init__(self, recording: _core.Recording, origin: tuple[FileStamp, int, int] | None) -> None:
+        """`origin`: file, number of the recording in it, threads to read with; None: there is no file."""
         self._recording = recording
         self._origin = origin
 
@@ -323,8 +356,8 @@ def _read(path: str, threads: int, progress: bool) -> list[_core.Recording]:
         return _core.read(os.fsencode(path), threads, bar)
 
 
-def _load_one(path: str, index: int, threads: int) -> Trace:
-    return Trace(_core.read(os.fsencode(path), threads)[index], (path, index, threads))
+def _load_one(file: FileStamp, index: int, threads: int) -> Trace:
+    return Trace(_core.read(os.fsencode(file.check()), threads)[index], (file, index, threads))
 
 
 def _load_bytes(content: bytes) -> Trace:
@@ -351,10 +384,12 @@ def load(path: PathLike | Sequence[PathLike], *, threads: int = 0, progress: boo
     """
     if isinstance(path, (str, os.PathLike)):
         where = os.fspath(path)
-        return Trace(_read(where, threads, progress)[0], (where, 0, threads))
+        file = FileStamp(where)  # before the reading: a file that is written meanwhile is another one
+        return Trace(_read(where, threads, progress)[0], (file, 0, threads))
     traces = []
     for each in path:
         where = os.fspath(each)
+        file = FileStamp(where)
         for index, recording in enumerate(_read(where, threads, progress)):
-            traces.append(Trace(recording, (where, index, threads)))
+            traces.append(Trace(recording, (file, index, threads)))
     return Run(traces)

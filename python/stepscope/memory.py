@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _core
-from ._trace import PathLike, Report, ReportText, Table, progress_bar
+from ._trace import FileStamp, PathLike, Report, ReportText, Table, progress_bar
 
 Grouping = Literal["line", "stack", "category", "span", "module", "device", "stream", "pool"]
 
@@ -32,12 +32,13 @@ class Snapshot:
     empty: the peak, or the end where no history was recorded. Tables go to pandas, polars, pyarrow and DuckDB as they are.
 
     A file that was cut has no sound number: everything but `events`, `segments`, `blocks` and `report` raises TraceError then.
-    Pickling keeps the path and reads the file again.
+    Pickling keeps the absolute path and reads the file again; ValueError where the file has changed since.
     """
 
-    def __init__(self, recording: _core.MemoryRecording, path: str, steps: str) -> None:
+    def __init__(self, recording: _core.MemoryRecording, path: str, file: FileStamp, steps: str) -> None:
         self._recording = recording
-        self._origin = (path, steps)
+        self._path = path  # as it was asked for
+        self._origin = (file, steps)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load_again, self._origin
@@ -159,7 +160,7 @@ class Snapshot:
         return str(self.report())
 
     def __repr__(self) -> str:
-        return f"<stepscope.memory.Snapshot: {self._origin[0]}, devices {self.devices}>"
+        return f"<stepscope.memory.Snapshot: {self._path}, devices {self.devices}>"
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
@@ -175,9 +176,10 @@ def load(path: PathLike, *, steps: str = "", progress: bool = True) -> Snapshot:
     `offset`) where nothing in it can be used, or where it asks for code to be run.
     """
     where = os.fspath(path)
+    file = FileStamp(where)  # before the reading: a file that is written meanwhile is another one
     with progress_bar(where, progress) as bar:
-        return Snapshot(_core.read_memory(os.fsencode(where), steps, bar), where, steps)
+        return Snapshot(_core.read_memory(os.fsencode(where), steps, bar), where, file, steps)
 
 
-def _load_again(path: str, steps: str) -> Snapshot:
-    return load(path, steps=steps, progress=False)
+def _load_again(file: FileStamp, steps: str) -> Snapshot:
+    return load(file.check(), steps=steps, progress=False)

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -200,13 +201,31 @@ StepTimesState state_of(const StepTimes& self) {
           self.data_ns, std::move(outliers),  self.typical_ns, self.warnings};
 }
 
+// As the timer makes them: nothing but this can have been pickled.
+void check_times(const StepTimes& times) {
+  const auto is_negative = [](std::int64_t ns) { return ns < 0; };
+  const auto has_negative = [&](const std::vector<std::int64_t>& all) {
+    return std::any_of(all.begin(), all.end(), is_negative);
+  };
+  const auto first = static_cast<std::int64_t>(times.warmup_ns.size());  // counted with the warm-up
+  const auto count = static_cast<std::int64_t>(times.steps_ns.size());
+  bool is_sound =
+      count > 0 && times.typical_ns >= 0 && (times.data_ns.empty() || times.data_ns.size() == times.steps_ns.size());
+  is_sound =
+      is_sound && !has_negative(times.steps_ns) && !has_negative(times.warmup_ns) && !has_negative(times.data_ns);
+  for (const StepOutlier& outlier : times.outliers) {
+    is_sound = is_sound && outlier.step >= first && outlier.step - first < count && outlier.duration_ns >= 0;
+  }
+  if (!is_sound) throw nb::value_error("no state of StepTimes");
+}
+
 void set_state(StepTimes& self, const StepTimesState& state) {
   StepTimes times;
   std::vector<std::tuple<std::int64_t, std::int64_t>> outliers;
   std::tie(times.clock, times.waited_for_each, times.warmup_ns, times.steps_ns, times.data_ns, outliers,
            times.typical_ns, times.warnings) = state;
   for (const auto& [step, duration_ns] : outliers) times.outliers.push_back({step, duration_ns});
-  if (times.steps_ns.empty()) throw nb::value_error("no state of StepTimes");
+  check_times(times);
   new (&self) StepTimes(std::move(times));
 }
 

@@ -257,6 +257,14 @@ class Files(unittest.TestCase):
         self.assertEqual(rows(again.live_by()), rows(snapshot.live_by()))
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             self.assertEqual(pool.apply(peak_in_process, (snapshot,)), peak_in_process(snapshot))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "run.pickle"
+            shutil.copy(TRAINING, path)
+            pickled = pickle.dumps(memory.load(os.path.relpath(path)))
+            self.assertIn(os.fsencode(str(path)), pickled)
+            shutil.copy(SNAPSHOTS / "C09_many_devices.pickle", path)
+            with self.assertRaisesRegex(ValueError, "has changed"):
+                pickle.loads(pickled)
 
     def test_threads_share_one(self):
         snapshot = memory.load(OOM)

@@ -60,6 +60,22 @@ class Time(unittest.TestCase):
         self.assertEqual((again[0].raw_times, again[0].label), (measured[0].raw_times, "l"))
         self.assertEqual((again[1].steps, again[1].warmup, again[1].data), (loop.times.steps, loop.times.warmup, loop.times.data))
 
+    def test_impossible_step_times_are_refused(self):
+        sound = {"clock": "host", "waited": True, "warmup": [1], "steps": [10, 20, 90], "data": [1, 1, 1],
+                 "outliers": [(3, 90)], "typical": 20, "warnings": []}
+
+        def made_of(**changed):
+            times = stepscope.StepTimes.__new__(stepscope.StepTimes)
+            times.__setstate__(tuple({**sound, **changed}.values()))
+            return times
+
+        self.assertEqual(made_of().outliers[0][0], 3)
+        for changed in ({"steps": []}, {"steps": [-10, 20, 90]}, {"warmup": [-1]}, {"data": [1]}, {"data": [1, -1, 1]},
+                        {"typical": -4}, {"outliers": [(0, 5)]}, {"outliers": [(4, 5)]}, {"outliers": [(-2**63, 5)]},
+                        {"outliers": [(2, -5)]}):
+            with self.assertRaises(ValueError, msg=str(changed)):
+                made_of(**changed)
+
     def test_names_come_from_globals_and_setup(self):
         seen = []
         Timer("seen.append(a + b)", setup="b = 2", globals={"seen": seen, "a": 1}).timeit(1)

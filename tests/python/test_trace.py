@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import html
 import io
 import json
 import multiprocessing
@@ -175,6 +176,29 @@ class Processes(unittest.TestCase):
                          [(report.data, text) for report, (text, _) in zip(reports, texts)])
         with self.assertRaises(FileNotFoundError):
             again[0].text(120)
+        self.assertIn(str(again[0]).splitlines()[0], html.unescape(again[0]._repr_html_()))
+
+    def test_a_pickle_is_of_one_file(self):
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json.gz"
+            path.write_bytes(support.CONV.read_bytes())
+            try:
+                os.chdir(folder)
+                trace = stepscope.load("trace.json.gz")
+                pickled, table = pickle.dumps(trace), pickle.dumps(trace.kernels())
+            finally:
+                os.chdir(here)
+            self.assertEqual(pickle.loads(pickled).info["event_count"], trace.info["event_count"])
+            self.assertEqual(len(pickle.loads(table)), len(trace.kernels()))
+            report = pickle.loads(pickle.dumps(trace.report()))
+            path.write_bytes(gzip.compress(b"[]"))
+            for again in (lambda: pickle.loads(pickled), lambda: pickle.loads(table), lambda: report.text(120),
+                          lambda: pickle.loads(pickle.dumps(report)).text(120)):
+                with self.assertRaisesRegex(ValueError, "has changed"):
+                    again()
+            self.assertEqual(report.text(), trace.report().text())
+            self.assertIn(str(report).splitlines()[0], html.unescape(report._repr_html_()))
 
     def test_several_processes_and_threads(self):
         expected = report_of(support.CONV)
