@@ -109,6 +109,13 @@ void widen_by_model_error(Estimate& step, DurationNs recorded_ns) {
   step.high_ns = std::min(step.mid_ns + off(step.high_ns - step.mid_ns), std::max(step.mid_ns, recorded_ns));
 }
 
+// A saving is a part of the step it is taken from, and the step before ends at what was recorded. The middles lie
+// within both ranges, so the order of the three holds.
+void cap_saving(Estimate& saving, const Estimate& before, const Estimate& after) {
+  const DurationNs most_ns = std::max<DurationNs>(0, before.high_ns - after.low_ns);
+  saving.high_ns = std::max(saving.mid_ns, std::min(saving.high_ns, most_ns));
+}
+
 OperatorsRemoved remove_operators(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph,
                                   const Replayers& replayers) {
   const MatchedOperators matched = match_operators(input, window, input.options.operators_to_remove);
@@ -197,8 +204,12 @@ WhatIfs compute_what_ifs(const Trace& trace, const GpuTimeline& timeline, const 
     const TransformInput from{input, window, built.graph, pauses};
     answers.results = answer_all(from, replayers);
     for (WhatIf& each : answers.results) widen_by_model_error(each.step_unprofiled, each.step_recorded_ns);
+    const Estimate before = answers.unprofiled_step().value_or(Estimate{});
+    for (WhatIf& each : answers.results) cap_saving(each.saving, before, each.step_unprofiled);
     if (!options.operators_to_remove.empty()) {
       answers.operators_removed = remove_operators(input, window, built.graph, replayers);
+      OperatorsRemoved& removed = *answers.operators_removed;
+      cap_saving(removed.saving, before, removed.step_unprofiled);
     }
   }
   answers.pauses = std::move(pauses.sites);

@@ -14,6 +14,7 @@ namespace stepscope {
 struct Cost {
   std::optional<Estimate> saving;  // ns a step
   std::optional<double> ratio;     // of the step without the profiler
+  std::optional<Estimate> left;    // ns, the step that remains; missing where no what-if replays the change
 };
 
 [[nodiscard]] bool has_steps(const RuleInput& input);
@@ -45,6 +46,9 @@ struct Cost {
 // What the transform saves; both members missing when what-ifs are refused.
 [[nodiscard]] Cost cost_of(const RuleInput& input, Transform transform);
 [[nodiscard]] Cost cost_of(const RuleInput& input, const Estimate& saving);
+// What is left of the what-if's saving when others claim a part: that part stays in the step, which is as much in doubt
+// as the what-if's own.
+[[nodiscard]] Cost cost_of(const RuleInput& input, const Estimate& saving, const WhatIf& replayed);
 [[nodiscard]] Estimate difference(const Estimate& before, const Estimate& after);  // never below 0
 
 // Idle time of the main device in the blame view, over the window; 0 without a device.

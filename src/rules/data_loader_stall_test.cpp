@@ -44,6 +44,17 @@ TEST(DataLoaderStall, a_fault_from_ten_percent_on) {
             "With the data ready in time the step would take about 5.00 ms instead of 10.0 ms, 2.0 times faster.");
 }
 
+// The saving's ends are of other hosts than the middle: taken from the middle before, they would give 3 to 9 ms.
+TEST(DataLoaderStall, a_vague_saving_gives_the_range_that_the_replay_has_for_the_step) {
+  MadeRun run = run_with_loader(0.5);
+  WhatIf& ready = run.facts.what_ifs.results[static_cast<std::size_t>(Transform::kLoaderReady)];
+  ready.saving = {1'000'000, 5'000'000, 7'000'000};
+  ready.step_unprofiled = {4'800'000, 5'000'000, 5'200'000};
+  EXPECT_EQ(find_data_loader_stall(run.input())->gain,
+            "With the data ready in time the step would take about 5.00 ms (4.80 ms to 5.20 ms) instead of 10.0 ms, "
+            "2.0 times faster.");
+}
+
 TEST(DataLoaderStall, without_a_re_simulation_idle_time_decides_and_no_saving_is_claimed) {
   MadeRun run = run_with_loader(0.3);
   run.refuse_what_ifs();

@@ -26,7 +26,9 @@ std::optional<Finding> find_exposed_communication(const RuleInput& input) {
   if (straggler != nullptr && straggler->saving) {
     const DurationNs wait = straggler->saving->mid_ns;
     exposed -= static_cast<DurationNs>(static_cast<double>(wait) * step_count(input));
-    if (cost.saving) cost = cost_of(input, difference(*cost.saving, Estimate{wait, wait, wait}));
+    const WhatIf* overlapped = input.facts.what_ifs.find(Transform::kCommunicationOverlapped);
+    if (cost.saving && overlapped != nullptr)
+      cost = cost_of(input, difference(*cost.saving, Estimate{wait, wait, wait}), *overlapped);
   }
   const double share = share_of_window(input, exposed);
   if (std::min(share, cost.ratio.value_or(share)) < kFault) return std::nullopt;

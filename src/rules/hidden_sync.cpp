@@ -137,7 +137,9 @@ Cost price(const Cost& wait, const Cost& whole, const Cost& function) {
   all.low_ns = std::min(wait.saving->low_ns, whole.saving->low_ns);
   all.high_ns = std::max(wait.saving->high_ns, whole.saving->high_ns);
   if (function.saving) all.high_ns = std::max(all.high_ns, function.saving->high_ns);
-  return {all, std::max(*wait.ratio, *whole.ratio)};
+  // The step that remains is the one of the sentence: not waiting, or without the whole operator.
+  return {all, std::max(*wait.ratio, *whole.ratio),
+          whole.saving->mid_ns >= wait.saving->mid_ns ? whole.left : wait.left};
 }
 
 }  // namespace

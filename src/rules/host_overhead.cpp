@@ -44,7 +44,7 @@ std::optional<Remaining> compute_remaining(const RuleInput& input) {
     rest.high_ns = std::max<DurationNs>(0, rest.high_ns - found->saving->mid_ns);
   }
   Remaining out;
-  out.cost = cost_of(input, rest);
+  out.cost = cost_of(input, rest, *floor);
   out.low_share =
       static_cast<double>(rest.low_ns) / static_cast<double>(std::max<DurationNs>(1, specific->step_unprofiled.low_ns));
   out.floor_ns = floor->step_unprofiled.mid_ns;

@@ -1,6 +1,7 @@
 // host-overhead: what is left for the host once the specific causes are taken away.
 #include <gtest/gtest.h>
 
+#include "rules/costs.h"
 #include "rules/rule_list.h"
 #include "support/made_run.h"
 
@@ -62,6 +63,19 @@ TEST(HostOverhead, without_a_re_simulation_it_is_a_note_from_thirty_percent_idle
   EXPECT_FALSE(finding->saving);
   note.facts.launches.launch_count = 0;  // a file of kernels alone cannot say that the host was late
   EXPECT_FALSE(find_host_overhead(note.input()));
+}
+
+TEST(HostOverhead, the_steps_range_is_the_floors_and_keeps_what_others_claim) {
+  MadeRun run = run_with_floor(0.8, {8'000'000, 10'000'000, 12'000'000});
+  const Cost alone = cost_of(run.input(), Transform::kHostZero);
+  EXPECT_EQ(alone.left->low_ns, 1'600'000);
+  EXPECT_EQ(alone.left->mid_ns, 2'000'000);
+  EXPECT_EQ(alone.left->high_ns, 2'400'000);
+  const Cost rest =
+      cost_of(run.input(), Estimate{1'000'000, 5'000'000, 7'000'000}, *run.facts.what_ifs.find(Transform::kHostZero));
+  EXPECT_EQ(rest.left->low_ns, 4'600'000);  // 3 ms that another finding saves stay in the step
+  EXPECT_EQ(rest.left->mid_ns, 5'000'000);
+  EXPECT_EQ(rest.left->high_ns, 5'400'000);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ LongPauses gather_pauses(const RuleInput& input, bool garbage_collection) {
   if (out.sites.empty() || all_ns <= 0) return out;
   const double part = static_cast<double>(out.per_step_ns) / static_cast<double>(all_ns);
   if (removed != nullptr && removed->applies) {
-    out.cost = cost_of(input, scaled(removed->saving, part));
+    out.cost = cost_of(input, scaled(removed->saving, part), *removed);
     out.share = out.cost.ratio.value_or(0);
   } else if (removed == nullptr) {
     out.share = static_cast<double>(out.per_step_ns) / static_cast<double>(recorded_step_ns(input));

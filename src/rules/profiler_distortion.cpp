@@ -30,15 +30,18 @@ std::optional<Finding> find_profiler_distortion(const RuleInput& input) {
   if (!unprofiled || unprofiled->high_ns <= 0 || !has_steps(input)) return std::nullopt;
   const DurationNs recorded = recorded_step_ns(input);
   if (static_cast<double>(recorded) < kDistorted * static_cast<double>(unprofiled->mid_ns)) return std::nullopt;
-  // How fast another process would be is no matter here.
-  unprofiled = estimate_this_run(input.trace, input.facts).value_or(*unprofiled);
+  // How fast another process would be is no matter here, but the report's step line asks just that: two ranges for what
+  // reads as one step, so this one says of what it is.
+  const auto this_run = estimate_this_run(input.trace, input.facts);
+  unprofiled = this_run.value_or(*unprofiled);
   if (static_cast<double>(recorded) < kDistorted * static_cast<double>(unprofiled->high_ns)) return std::nullopt;
   Finding finding;
   finding.id = "profiler-distortion";
   finding.severity = Severity::kNote;
   finding.title = "The profiler made the step longer: recorded " + format_duration(recorded) + ", without it about " +
                   format_duration(unprofiled->mid_ns) + " (" + format_duration(unprofiled->low_ns) + " to " +
-                  format_duration(unprofiled->high_ns) + ")";
+                  format_duration(unprofiled->high_ns) +
+                  (this_run ? " in this run; the step line's is of any run)" : ")");
   const Trace& trace = input.trace;
   finding.evidence.push_back({"The host records " + recorded_events(trace, step_count(input)) + " and " +
                                   format_count(static_cast<double>(trace.calls.size()) / step_count(input)) +

@@ -79,6 +79,9 @@ TEST(ProfilerDistortion, recorded_against_the_high_end_of_the_estimate) {
   note.set_unprofiled({8'000'000, 9'000'000, 10'000'000});
   ASSERT_TRUE(find_profiler_distortion(note.input()));
   EXPECT_EQ(find_profiler_distortion(note.input())->severity, Severity::kNote);
+  // No replay of this very run: the range is the step line's own, and nothing is said of it.
+  EXPECT_TRUE(find_profiler_distortion(note.input())->title.ends_with("about 9.00 ms (8.00 ms to 10.0 ms)"))
+      << find_profiler_distortion(note.input())->title;
 }
 
 TEST(GraphStep, from_half_of_the_events_on) {

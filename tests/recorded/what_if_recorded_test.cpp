@@ -73,6 +73,10 @@ TEST_P(EveryRecording, LessWorkIsNoLongerStep) {
     EXPECT_LE(result.step_recorded_ns, unchanged.step_recorded_ns);
     EXPECT_LE(result.step_unprofiled.low_ns, result.step_unprofiled.mid_ns);
     EXPECT_LE(result.step_unprofiled.mid_ns, result.step_unprofiled.high_ns);
+    EXPECT_LE(result.saving.low_ns, result.saving.mid_ns);
+    EXPECT_LE(result.saving.mid_ns, result.saving.high_ns);
+    // Not more than the step has: pauses of 251 ms steps were said to cost up to 293 ms.
+    EXPECT_LE(result.saving.high_ns, unchanged.step_unprofiled.high_ns - result.step_unprofiled.low_ns);
   }
   EXPECT_LE(all.find(Transform::kHostZero)->step_unprofiled.mid_ns,
             all.find(Transform::kHostZeroAlone)->step_unprofiled.mid_ns);

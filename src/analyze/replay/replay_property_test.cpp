@@ -43,12 +43,14 @@ TEST_P(ReplayProperty, TakingWorkAwayMakesNothingLater) {
 TEST_P(ReplayProperty, RangesAreInOrder) {
   for (unsigned k = 0; k < 20; ++k) {
     const ReplayPicture picture(RandomRun(GetParam() * 20 + k).make());
-    for (const WhatIf& answer : picture.what_ifs().results) {
+    const WhatIfs answers = picture.what_ifs();
+    for (const WhatIf& answer : answers.results) {
       EXPECT_LE(answer.step_unprofiled.low_ns, answer.step_unprofiled.mid_ns);
       EXPECT_LE(answer.step_unprofiled.mid_ns, answer.step_unprofiled.high_ns);
       EXPECT_LE(0, answer.saving.low_ns);
       EXPECT_LE(answer.saving.low_ns, answer.saving.mid_ns);
       EXPECT_LE(answer.saving.mid_ns, answer.saving.high_ns);
+      EXPECT_LE(answer.saving.high_ns, answers.unprofiled_step()->high_ns - answer.step_unprofiled.low_ns);
       if (!answer.applies) {
         EXPECT_EQ(answer.saving.high_ns, 0);
       }
