@@ -69,7 +69,14 @@ class MemoryRecording:
         self, settings: Sequence[str], capacity_bytes: int | None = None, device: int | None = None
     ) -> Table: ...
     def report_json(
-        self, at: str, by: str, device: int | None, settings: Sequence[str], capacity_bytes: int | None, top: int
+        self,
+        at: str,
+        by: str,
+        device: int | None,
+        settings: Sequence[str],
+        capacity_bytes: int | None,
+        top: int,
+        lifetimes: bool,
     ) -> str: ...
     def report_text(
         self,
@@ -79,6 +86,7 @@ class MemoryRecording:
         settings: Sequence[str],
         capacity_bytes: int | None,
         top: int,
+        lifetimes: bool,
         width: int,
         colour: bool,
     ) -> str: ...

@@ -73,17 +73,21 @@ class Snapshot:
         what_if: Sequence[str] = (),
         capacity_bytes: int | None = None,
         top: int = 10,
+        lifetimes: bool = False,
     ) -> Report:
         """The answer as data (keys: docs/formats/memory.md), as text and, in a notebook, as a page.
 
-        `what_if`: settings to simulate beside it; `top`: rows of each table.
+        `what_if`: settings to simulate beside it; `top`: rows of each table; `lifetimes`: bytes x time and what was never
+        freed, of the whole history, so with neither `at` nor `what_if` (ValueError).
         """
-        request = (at, by, device, list(what_if), capacity_bytes, top)
+        if lifetimes and (at or what_if):
+            raise ValueError("lifetimes are of the whole history: they go with neither at nor what_if")
+        request = (at, by, device, list(what_if), capacity_bytes, top, lifetimes)
         return Report(self._recording.report_json(*request), ReportText(self, request))
 
     def _report_text(self, request: tuple[Any, ...], width: int, colour: bool) -> str:
-        at, by, device, settings, capacity_bytes, top = request
-        return self._recording.report_text(at, by, device, settings, capacity_bytes, top, width, colour)
+        at, by, device, settings, capacity_bytes, top, lifetimes = request
+        return self._recording.report_text(at, by, device, settings, capacity_bytes, top, lifetimes, width, colour)
 
     # ---- Who held it.
 

@@ -206,8 +206,9 @@ Table what_if(const MemoryRecording& self, const std::vector<std::string>& setti
 
 MemoryReport whole_report(const MemoryRecording& self, const Question& question,
                           const std::vector<std::string>& settings, std::optional<std::int64_t> capacity_bytes,
-                          std::size_t top) {
+                          std::size_t top, bool lifetimes) {
   MemoryReportOptions options = options_of(question);
+  options.lifetimes = lifetimes;
   options.capacity_bytes = capacity_bytes;
   options.table_row_count = top;
   add_what_ifs(settings, options);
@@ -248,21 +249,22 @@ void bind_memory(nb::module_& m) {
       .def(
           "report_json",
           [](const MemoryRecording& self, const std::string& at, const std::string& by, std::optional<std::int64_t> on,
-             const std::vector<std::string>& settings, std::optional<std::int64_t> capacity_bytes, std::size_t top) {
-            return write_memory_json(whole_report(self, {at, by, on}, settings, capacity_bytes, top));
+             const std::vector<std::string>& settings, std::optional<std::int64_t> capacity_bytes, std::size_t top,
+             bool lifetimes) {
+            return write_memory_json(whole_report(self, {at, by, on}, settings, capacity_bytes, top, lifetimes));
           },
           nb::arg("at"), nb::arg("by"), nb::arg("device").none(), nb::arg("settings"), nb::arg("capacity_bytes").none(),
-          nb::arg("top"))
+          nb::arg("top"), nb::arg("lifetimes"))
       .def(
           "report_text",
           [](const MemoryRecording& self, const std::string& at, const std::string& by, std::optional<std::int64_t> on,
              const std::vector<std::string>& settings, std::optional<std::int64_t> capacity_bytes, std::size_t top,
-             std::size_t width, bool colour) {
-            return write_memory_text(whole_report(self, {at, by, on}, settings, capacity_bytes, top),
+             bool lifetimes, std::size_t width, bool colour) {
+            return write_memory_text(whole_report(self, {at, by, on}, settings, capacity_bytes, top, lifetimes),
                                      plain_style(width, colour));
           },
           nb::arg("at"), nb::arg("by"), nb::arg("device").none(), nb::arg("settings"), nb::arg("capacity_bytes").none(),
-          nb::arg("top"), nb::arg("width"), nb::arg("colour"))
+          nb::arg("top"), nb::arg("lifetimes"), nb::arg("width"), nb::arg("colour"))
       .def(
           "summary_text",
           [](const MemoryRecording& self, std::optional<std::int64_t> number, bool abbreviated) {

@@ -179,6 +179,16 @@ class Files(unittest.TestCase):
             self.assertEqual(caught.exception.file, str(SNAPSHOTS / name))
             self.assertIsInstance(caught.exception.offset, int)
 
+    def test_lifetimes(self):
+        snapshot = memory.load(TRAINING)
+        report = snapshot.report(by="category", lifetimes=True)
+        self.assertEqual(report["lifetimes"], answer(TRAINING, "--lifetimes", "--by", "category")["lifetimes"])
+        self.assertIn("Bytes x time within the history", str(pickle.loads(pickle.dumps(report))))
+        self.assertIsNone(snapshot.report()["lifetimes"])
+        for wrong in ({"at": "start"}, {"what_if": ["default"]}):
+            with self.assertRaisesRegex(ValueError, "neither"):
+                snapshot.report(lifetimes=True, **wrong)
+
     def test_tables_and_reports_are_pickled(self):
         snapshot = memory.load(TRAINING)
         tables = [snapshot.live(), snapshot.live_by("stack"), snapshot.levels(), snapshot.allocations(), snapshot.events(),
