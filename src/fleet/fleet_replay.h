@@ -35,6 +35,8 @@ struct FleetReplayInput {
   std::vector<ReplayMeeting> meetings;
   // By rank: 0 for what is to be left out (the second of two files of one rank). Empty: all are used.
   std::vector<std::uint8_t> is_used;
+  // Steps that are replayed, since others follow them, and count in no median; ascending.
+  std::vector<std::int64_t> uncounted_steps{};
 };
 
 enum class FleetTransform : std::uint8_t {

@@ -251,6 +251,24 @@ TEST(FleetReplay, TheRunsOwnFactsGiveTheSame) {
   EXPECT_EQ(after_ms(answer, FleetTransform::kRankAsMedian, 1U), 8);
 }
 
+// In two of its steps rank 1 writes a snapshot for 6 ms.
+TEST(FleetReplay, StepsThatWaitedForUsCountInNoMedian) {
+  MadeFleet fleet(
+      "rank 0 |cccA-cc|cccA-------cc|cccA-------cc|\n"
+      "rank 1 |cccA-cc|ccc......A-cc|ccc......A-cc|\n"
+      "A = allreduce of dp on 0 1, 100 MB\n");
+  give_chain_replays(fleet.run);
+  EXPECT_EQ(after_ms(replay_run(fleet.run, compute_fleet_facts(fleet.run)), FleetTransform::kUnchanged), 13);
+  for (std::size_t step = 1; step < 3; ++step)
+    fleet.rank(1).own_stops.push_back({fleet.rank(1).steps[step].start_ns + 3'000'000, 6'000'000});
+  const FleetReplay answer = replay_run(fleet.run, compute_fleet_facts(fleet.run));
+  ASSERT_FALSE(answer.refused) << *answer.refused;
+  EXPECT_EQ(answer.step_count, 1U);
+  EXPECT_EQ(ms(answer.recorded_step_ns), 7);
+  EXPECT_EQ(after_ms(answer, FleetTransform::kUnchanged), 7);
+  EXPECT_TRUE(answer.remarks.empty());
+}
+
 // Rank 0 computes for 8 ms beside the collective in which it waits for rank 1; the same work takes rank 1, which never
 // waits, 4 ms. A rank that came in time would find rank 0 as fast.
 TEST(FleetReplay, ComputeBesideAWaitGetsItsSpeedBack) {

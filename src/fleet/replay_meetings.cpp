@@ -158,7 +158,8 @@ CommonSteps common_steps(const Roster& roster, Count count_of) {
   }
   CommonSteps common;
   for (auto& [number, list] : by_number) {
-    if (list.size() == roster.ranks.size()) common.index.push_back(std::move(list));
+    const bool counts = !std::binary_search(roster.uncounted_steps.begin(), roster.uncounted_steps.end(), number);
+    if (counts && list.size() == roster.ranks.size()) common.index.push_back(std::move(list));
   }
   return common;
 }
@@ -169,6 +170,7 @@ Roster take_ranks(const FleetReplayInput& input) {
   Roster roster;
   const std::size_t count = input.run.ranks.size();
   roster.place.assign(count, kMeetsNobody);
+  roster.uncounted_steps = input.uncounted_steps;
   for (std::uint32_t r = 0; r < count; ++r) {
     if (r < input.is_used.size() && !input.is_used[r]) continue;
     const RankSummary& rank = input.run.ranks[r];

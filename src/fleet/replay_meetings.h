@@ -18,6 +18,7 @@ struct Roster {
   std::vector<std::uint32_t> index;              // in RunSummary::ranks
   std::vector<std::uint32_t> place;              // by index in RunSummary::ranks; kMeetsNobody: left out
   std::map<std::string, std::int64_t> left_out;  // why, and how many
+  std::vector<std::int64_t> uncounted_steps;     // FleetReplayInput has them
 };
 
 [[nodiscard]] Roster take_ranks(const FleetReplayInput& input);
@@ -49,7 +50,7 @@ struct Matched {
 
 [[nodiscard]] Matched join_meetings(const std::vector<ReplayMeeting>& meetings, Roster& roster, GroupKinds& kinds);
 
-// Steps that all ranks have, by rank its index.
+// Steps that all ranks have and that count, by rank its index.
 struct CommonSteps {
   std::vector<std::vector<std::uint32_t>> index;  // by common step, by place
 };

@@ -34,7 +34,7 @@ FleetReplay replay_run(const RunSummary& run, const FleetFacts& facts) {
   Meetings meetings = match_collectives(run, scratch);
   const RunClock clock = put_on_one_clock(meetings, scratch);
 
-  FleetReplayInput input{run, {}, {}, {}};
+  FleetReplayInput input{run, {}, {}, {}, {}};
   input.clock_offset_ns.assign(run.ranks.size(), 0);
   input.is_used.assign(run.ranks.size(), 0);
   for (std::uint32_t row = 0; row < meetings.rows.size(); ++row) {
@@ -54,6 +54,8 @@ FleetReplay replay_run(const RunSummary& run, const FleetFacts& facts) {
     const std::size_t group_size = scratch.groups[meeting.group].present_count;
     joined.complete = joined.complete && joined.members.size() == group_size;
   }
+  // They stay in the graph: the steps after them begin where they end.
+  if (!facts.stopped_everywhere) input.uncounted_steps = facts.stopped_steps;
   std::vector<std::uint32_t> suspects;
   for (const std::size_t row : facts.stragglers)
     suspects.push_back(static_cast<std::uint32_t>(facts.ranks[row].summary));
