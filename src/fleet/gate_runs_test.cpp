@@ -110,6 +110,7 @@ TEST(GateRuns, WithoutAGpuTheNumbersOfTheStepsTellAProcess) {
 TEST(GateRuns, CopiesCountOnce) {
   RankSummary copy = summary({}, 5 * kSecond, 10), other = copy;
   copy.source = "copy";
+  copy.text_bytes = 2076;  // a capture of it
   other.source = "other";
   other.steps.back().gpu_busy_ns = 3;
   const GateSide side = gate_side({{summary({}, 5 * kSecond, 10), copy, other}, {}});

@@ -14,11 +14,13 @@
 namespace stepscope {
 namespace {
 
-// All but the name of the file, as bytes: there is no field that a copy could differ in.
+// As bytes, all but the name and the length of the file, which a copy in another form (a capture, a trace that was
+// exported again) has its own of.
 std::string content_of(const RankSummary& summary) {
   RunSummary alone;
   alone.ranks.push_back(summary);
   alone.ranks.front().source.clear();
+  alone.ranks.front().text_bytes = 0;
   return write_summary(alone);
 }
 

@@ -18,7 +18,8 @@ namespace stepscope {
 // Recordings of one process in the order in which they were made; at least one. Pointers into a RunSummary.
 using Windows = std::vector<const RankSummary*>;
 
-// What was recorded is the same, whatever the file is called. Never so of whole commands: two may take equally long.
+// What was recorded is the same, whatever the file is called and in whatever form it is. Never so of whole commands:
+// two may take equally long.
 [[nodiscard]] bool is_same_recording(const RankSummary& a, const RankSummary& b);
 
 // When its steps began; missing without a clock or steps.
