@@ -2,6 +2,7 @@
 
 What is found is tested in src/fleet and tests/recorded; here the program's manners.
 """
+import json
 import os
 import pathlib
 import shutil
@@ -184,6 +185,25 @@ class Fleet(unittest.TestCase):
     def test_findings_of_summaries_name_the_command_that_proves_them(self):
         for finding in self.report(self.summary().name, "--json").json()["findings"]:
             self.assertTrue(finding["advice"], finding["id"])
+
+    def test_nobody_waited_for_a_stopped_rank_that_meets_nobody(self):
+        for rank in (0, 1):
+            events = []
+            for step in range(4):
+                at = 1000 + 10000 * step
+                where = {"pid": 7, "tid": 7, "ph": "X"}
+                events += [{**where, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 9990},
+                           {**where, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 10, "dur": 5, "args": {"correlation": step + 1}},
+                           {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "gemm", "ts": at + 20, "dur": 3000,
+                            "args": {"correlation": step + 1, "device": 0, "stream": 7}}]
+                if rank == 0:
+                    events.append({**where, "cat": "overhead", "name": "Stepscope wrote a memory snapshot", "ts": at + 4000, "dur": 5000})
+            (self.folder / f"alone{rank}.json").write_text(json.dumps(
+                {"traceEvents": events, "distributedInfo": {"rank": rank, "world_size": 2, "backend": "nccl"}}))
+        text = " ".join(self.report("alone0.json", "alone1.json").out.split())
+        self.assertIn("no collective that ranks share", text)
+        self.assertIn("Stepscope itself stopped rank 0 for", text)
+        self.assertNotIn("waited for it", text)
 
     def test_the_first_screen_holds_the_answer(self):
         for width in (60, 80, 160):
