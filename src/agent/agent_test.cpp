@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "agent/agent_state.h"
 #include "agent/capture_test_support.h"
@@ -173,14 +174,18 @@ TEST_F(AgentTest, LaunchesUnderWayAtTheStopAreWaitedForWithoutADeviceSynchronize
   replace_gpu(gpu.get());
   ASSERT_TRUE(gpu->attach());
   ASSERT_TRUE(arm_with(paused()));
+  // Set before the window opens: the worker may ask CUPTI from then on.
+  std::atomic<std::uint32_t> slow{0};
+  int asked_count = 0;
+  cupti.on_flush = [&] {
+    // Its kernel ends after the stop, at the third time the agent asks.
+    if (slow == 0 || is_window_open() || ++asked_count != 3) return;
+    cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(slow, 10, 20);
+  };
   ASSERT_TRUE(open_window(-1));
   cupti.launch();
-  // Its kernel ends after the stop, at the third time the agent asks.
-  const std::uint32_t slow = cupti.call(FakeCupti::kLaunch);
+  slow = cupti.call(FakeCupti::kLaunch);
   cupti.launch();
-  cupti.on_flush = [&] {
-    if (cupti.flush_count == 3) cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(slow, 10, 20);
-  };
   close_window(-1);
   finish();
   const Records records = read_capture(folder.files().at(0));
@@ -198,11 +203,13 @@ TEST_F(AgentTest, AWindowWhoseOnlyRecordComesAfterItsEndStandsInTheFile) {
   replace_gpu(gpu.get());
   ASSERT_TRUE(gpu->attach());
   ASSERT_TRUE(arm_with(paused()));
-  ASSERT_TRUE(open_window(3));
   // A kernel that was launched before the window.
+  bool is_delivered = false;
   cupti.on_flush = [&] {
-    if (cupti.flush_count == 2) cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(7, 10, 20);
+    if (is_window_open() || std::exchange(is_delivered, true)) return;
+    cupti.enabled.insert(CuptiKind::kConcurrentKernel), cupti.kernel(7, 10, 20);
   };
+  ASSERT_TRUE(open_window(3));
   close_window(5);
   finish();
   ASSERT_EQ(folder.files().size(), 1U);
