@@ -80,7 +80,7 @@ std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input) {
 
 Cost host_only_cost(const RuleInput& input, std::vector<DurationNs> by_step_ns) {
   const DurationNs each = median_ns(by_step_ns).value_or(0);
-  return {Estimate{each, each, each}, static_cast<double>(each) / static_cast<double>(recorded_step_ns(input))};
+  return {Estimate{each, each, each}, static_cast<double>(each) / static_cast<double>(recorded_step_ns(input)), {}};
 }
 
 std::optional<GrownEvent> find_grown_event(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
