@@ -1,5 +1,5 @@
 #!/bin/bash
-# capture.sh [PART...]: what the agent catches on this GPU and what it costs. Parts (default all): counts, soak, cost, idle.
+# capture.sh [PART...]: what the agent catches on this GPU and what it costs. Parts (default all): counts, lines, soak, cost, idle.
 # Prints short tables; files go to $OUT/capture (default build/gpu/capture).
 #
 # STEPSCOPE_PROGRAM names the built program (default build/release/stepscope); PYTHON one with PyTorch. The CUDA programs are
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 out=${OUT:-build/gpu}/capture
 program=${STEPSCOPE_PROGRAM:-build/release/stepscope}
 python=${PYTHON:-python3}
-parts=${*:-counts soak cost idle}
+parts=${*:-counts lines soak cost idle}
 mkdir -p "$out"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv,noheader
 status=0
@@ -29,8 +29,14 @@ counts() {
   run plain -- "$out/plain" || status=1
   "$python" -W ignore tests/gpu/agent/torch_counts.py torch "$out/torch" > "$out/torch.log" 2>&1 || status=1
   run agent --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py agent "$out/agent" || status=1
+  run twice --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py twice "$out/twice" || status=1
   run jax -- "$python" -W ignore tests/gpu/agent/jax_loop.py || status=1
-  "$python" tests/gpu/agent/check.py "$program" "$out" plain agent jax || status=1
+  "$python" tests/gpu/agent/check.py "$program" "$out" plain agent twice jax || status=1
+}
+
+lines() { # replays of a CUDA graph keep operator and line, the backward's too
+  run lines --paused --graphs -- "$python" -W ignore tests/gpu/agent/graph_lines.py || { cat "$out/lines.err"; status=1; }
+  "$python" tests/gpu/agent/graph_lines.py --check "$program" "$out/lines.captures" || status=1
 }
 
 soak() { # 30 million kernels of CUDA graphs: memory flat, nothing lost.
@@ -48,8 +54,9 @@ cost() {
     ways=agent,nothing rounds=$((${ROUNDS:-12} * 2))
     [ $shape = solid ] || ways=agent,every,nothing rounds=${ROUNDS:-12}
     run cost --paused -- "$python" -W ignore bench/gpu/capture_cost.py $shape $rounds $ways || status=1
-    rm -rf "$out/cost.captures"
     cat "$out/cost.log"
+    "$python" tests/gpu/agent/estimate.py "$program" "$out/cost.captures" "$("$python" -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())["off_ms"])' "$out/cost.log")" || status=1
+    rm -rf "$out/$shape.captures" && mv "$out/cost.captures" "$out/$shape.captures"
   done
   "$python" -W ignore bench/gpu/capture_cost.py tiny $((${ROUNDS:-12} / 2)) torch 2> "$out/cost-torch.err" || status=1
   "$python" -W ignore bench/gpu/capture_cost.py tiny $((${ROUNDS:-12} / 2)) proton 2> "$out/cost-proton.err" || status=1

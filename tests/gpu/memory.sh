@@ -3,7 +3,8 @@
 # against torch.cuda.memory_stats(), each setting predicted from each other one, and `stepscope run --memory` against what
 # the program itself read. Prints short tables; files go to $OUT/memory (default build/gpu/memory).
 #
-# STEPSCOPE_PROGRAM names the built program (default build/release/stepscope); PYTHON one with PyTorch.
+# STEPSCOPE_PROGRAM names the built program (default build/release/stepscope); PYTHON one with PyTorch. CASES names some of
+# the loops, "" none: then only what follows them is done.
 set -u
 cd "$(dirname "$0")/../.."
 out=${OUT:-build/gpu}/memory
@@ -28,7 +29,7 @@ record_now() {
     > "$out/settings/$1.log" 2>&1 || { echo "failed: $1"; tail -3 "$out/settings/$1.log"; return 1; }
 }
 
-for case in ${CASES:-streams graphs retries collected train}; do
+for case in ${CASES-streams graphs retries collected train}; do
   record $case-default $case ""
   record $case-expandable $case expandable_segments:True
   record $case-split $case max_split_size_mb:64
@@ -39,8 +40,8 @@ for case in ${CASES:-streams graphs retries collected train}; do
   [ $case = graphs ] || PYTORCH_NO_CUDA_MEMORY_CACHING=1 record $case-uncached $case ""
 done
 for each in $(jobs -p); do wait "$each" || status=1; done
-"$python" tests/gpu/memory/compare.py "$program" "$out/settings" > "$out/settings.txt" || status=1
-cat "$out/settings.txt"
+[ -z "${CASES-all}" ] || "$python" tests/gpu/memory/compare.py "$program" "$out/settings" > "$out/settings.txt" || status=1
+[ -z "${CASES-all}" ] || cat "$out/settings.txt"
 
 # What it costs: PyTorch's own history, a capture, a capture with memory, each beside a plain run.
 for pair in $(seq "$pairs"); do
@@ -61,9 +62,8 @@ ls "$out"/runs/oom.captures/*.oom1.pickle > /dev/null || { echo "no snapshot at 
 "$python" tests/gpu/memory/compare.py "$program" "$out/runs" --run > "$out/runs.txt" || status=1
 cat "$out/runs.txt"
 
-# A program without PyTorch: each allocation with its line, and the level it printed.
-if [ -n "${STEPSCOPE_PLAIN_PROGRAM:-}" ]; then
-  "$program" run --memory --no-report --out "$out/runs/plain-cuda.captures" -- "$STEPSCOPE_PLAIN_PROGRAM" || status=1
-  "$program" memory "$out"/runs/plain-cuda.captures/*.stepscope || status=1
-fi
+# A program without PyTorch, whose lines are known: all of them, the peak, what is held at the end.
+nvcc -g -O2 -o "$out/runs/plain" tests/gpu/memory/plain.cu -lcuda || exit 1
+"$program" run --memory --no-report --out "$out/runs/plain.captures" -- "$out/runs/plain" > "$out/runs/plain.printed" || status=1
+"$python" tests/gpu/memory/plain_check.py "$program" "$out"/runs/plain.captures/*.stepscope "$out/runs/plain.printed" || status=1
 exit $status

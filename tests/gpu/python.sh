@@ -1,6 +1,7 @@
 #!/bin/bash
 # python.sh: the Python package on this GPU: a script under torch.profiler and under stepscope.torch, whose kernels must be
-# the same; timers and memory beside PyTorch's; the cost of a step of stepscope.steps. Files go to $OUT/python.
+# the same; timers and memory beside PyTorch's; README's example; the first active step; the cost of a step of
+# stepscope.steps. Files go to $OUT/python (default build/gpu/python).
 #
 # PYTHON: one with PyTorch and stepscope (an installed wheel).
 set -u
@@ -14,6 +15,11 @@ for home in torch.profiler stepscope.torch; do
 done
 cat "$out/stepscope.torch.log"
 "$python" tests/gpu/python/compare.py "$out/torch.profiler.json" "$out/stepscope.torch.json" || status=1
+"$python" -W ignore tests/gpu/python/readme_example.py README.md > "$out/readme.log" 2>&1 || { status=1; echo "broken: README's example"; }
+tail -12 "$out/readme.log"
+for home in torch.profiler stepscope.torch; do
+  "$python" -W ignore tests/gpu/python/first_step.py $home 2> "$out/first-$home.err" || { status=1; tail -3 "$out/first-$home.err"; }
+done
 # The loop helper's own cost: events around nothing.
 "$python" - << 'P' || status=1
 import time, torch, stepscope

@@ -1,7 +1,7 @@
 """Do captures hold what the programs did? check.py PROGRAM FOLDER NAME...; exit status 1 where a count differs.
 
-NAME.log holds the counts that the program printed (plain, soak), torch.json those of torch.profiler (agent); the captures
-are in NAME.captures. A capture's counts are those of its report: launches, GPU events, what was lost.
+NAME.log holds the counts that the program printed (plain, soak), torch.json those of torch.profiler (agent, twice); the
+captures are in NAME.captures. A capture's counts are those of its report: launches, GPU events, what was lost.
 """
 import collections
 import gzip
@@ -30,11 +30,26 @@ def events_of(program, capture):
     return counts, collections.Counter(event["name"] for event in kernels), sum(event["dur"] for event in kernels)
 
 
+def both_windows(program, captures, wanted):
+    """Two windows of one process in turn: together what torch.profiler saw of as many steps, nothing lost in either."""
+    kernels, lost = collections.Counter(), 0
+    for capture in captures:
+        kernels += events_of(program, capture)[1]
+        ledger = json.loads(ask(program, "report", capture, "--json"))["ledger"]
+        lost += ledger["launch_without_gpu_event_count"] + ledger["unlinked_gpu_event_count"] + ledger["duplicate_gpu_event_count"]
+    same = kernels == collections.Counter(wanted["names"])
+    print(f"twice: {len(captures)} captures, {kernels.total()} kernels ({wanted['kernels']} by torch.profiler), by name {'equal' if same else 'DIFFERENT'}; lost or odd {lost}")
+    return same and lost == 0
+
+
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     wrong = 0
     for name in sys.argv[3:]:
         captures = sorted((folder / f"{name}.captures").glob("*.stepscope"))
+        if name == "twice":
+            wrong += not both_windows(program, captures, json.loads((folder / "torch.json").read_text()))
+            continue
         if len(captures) != 1:
             print(f"{name}: {len(captures)} captures")
             wrong += 1

@@ -1,6 +1,7 @@
 """A small training loop whose kernels are counted by torch.profiler (mode `torch`) or captured by the agent (`agent`).
 
-Both modes run the same steps from the same seed, so that the counts must be equal. `none`: neither, for times.
+All modes run the same steps from the same seed, so that the counts must be equal. `twice`: the agent in two windows of
+one process, half of the steps each. `none`: nobody, for times.
 """
 import collections
 import ctypes
@@ -17,7 +18,7 @@ layers = [torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.LayerNorm(256)
 model = torch.nn.Sequential(*layers).cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
 batch = torch.randn(64, 256, device="cuda")
-agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]) if mode == "agent" else None
+agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]) if mode in ("agent", "twice") else None
 
 
 def step():
@@ -56,6 +57,12 @@ if mode == "agent":
     agent.stepscope_agent_start()
     result["inside_ms"] = steps(20)
     agent.stepscope_agent_stop()
+if mode == "twice":
+    for _ in range(2):
+        agent.stepscope_agent_start()
+        result["inside_ms"] = steps(10)
+        agent.stepscope_agent_stop()
+        steps(3)
 result["after_ms"] = steps(20)
 with open(out + ".json", "w") as file:
     json.dump(result, file)
