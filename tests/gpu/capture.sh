@@ -63,7 +63,7 @@ cost() {
 }
 
 idle() { # an agent at rest, in pairs of processes that take turns
-  "$python" -W ignore tests/gpu/agent/idle.py "$program" "$out" --pairs "${PAIRS:-20}"
+  "$python" -W ignore tests/gpu/agent/idle.py "$program" "$out" --pairs "${PAIRS:-20}" --rounds "${TURNS:-10}"
 }
 
 for part in $parts; do

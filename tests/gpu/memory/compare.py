@@ -101,7 +101,10 @@ def check_runs(program, folder, truths):
         captures = sorted((folder / f"{name}.captures").glob("*.stepscope"))
         if not captures:
             continue
-        memory = ask(program, "report", captures[0], "--json")["memory"]["devices"][0]
+        devices = ask(program, "report", captures[0], "--json")["memory"]["devices"]
+        if not devices:  # recorded without --memory, for the cost
+            continue
+        memory = devices[0]
         ours = memory["allocated_peak_by_step_bytes"]
         theirs = [step["allocated"] for step in truth["peaks_by_step"]][-len(ours):]
         equal = sum(a == b for a, b in zip(ours, theirs))
@@ -111,7 +114,8 @@ def check_runs(program, folder, truths):
             row("  " + snapshot.name[-30:], f"{snapshot.stat().st_size:,} bytes", str(snapshot.with_name(snapshot.name[:-7] + ".tensors.json").exists()))
     medians = {}
     for name, truth in truths.items():
-        medians.setdefault(name.rsplit("-", 1)[0], []).append(statistics.median(truth["step_seconds"][5:]) * 1e3)
+        if "step_seconds" in truth:
+            medians.setdefault(name.rsplit("-", 1)[0], []).append(statistics.median(truth["step_seconds"][5:]) * 1e3)
     for way, values in medians.items():
         if way != "plain":
             ratios = sorted(b / a for a, b in zip(medians["plain"], values))
