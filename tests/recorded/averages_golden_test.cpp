@@ -26,8 +26,8 @@ class GoldenTable : public testing::TestWithParam<Case> {};
 
 void expect_same_row(const AverageRow& ours, const nlohmann::json& torchs) {
   SCOPED_TRACE(ours.key.substr(0, 120) + " " + ours.input_shapes);
-  EXPECT_EQ(ours.key, torchs["key"]);
-  EXPECT_EQ(ours.device_type, torchs["device_type"]);
+  EXPECT_EQ(ours.key, torchs["key"].get<std::string>());
+  EXPECT_EQ(ours.device_type, torchs["device_type"].get<std::string>());
   EXPECT_EQ(ours.is_user_annotation, torchs["is_user_annotation"]);
   EXPECT_EQ(ours.is_async, torchs["is_async"]);
   EXPECT_EQ(ours.input_shapes, torchs["input_shapes"]);

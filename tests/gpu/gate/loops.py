@@ -19,7 +19,8 @@ import stepscope
 
 WIDTH, LENGTH, LAYERS = 1024, 512, 8
 # With 16 rows a step takes the GPU 18 ms, which a disturbed host does not always launch in time: then runs differ by 8 %.
-ROWS = {"quiet": 48, "noisy": 16}
+# The noisy one has few rows, since the host makes them: 20 runs with 16, of randn, took over five minutes.
+ROWS = {"quiet": 48, "noisy": 8}
 
 
 def make_model():
@@ -37,7 +38,7 @@ def quiet_batches(count):
 def noisy_batches(count):
     for _ in range(count):
         length = round(LENGTH * random.uniform(0.9, 1.1))
-        yield torch.rand(ROWS["noisy"], length, WIDTH).sub_(0.5).cuda()  # randn takes a host five times as long: 17 s a run
+        yield torch.rand(ROWS["noisy"], length, WIDTH).sub_(0.5).cuda()
 
 
 def one_run(options):
