@@ -30,7 +30,7 @@ void expect_same_row(const AverageRow& ours, const nlohmann::json& torchs) {
   EXPECT_EQ(ours.device_type, torchs["device_type"].get<std::string>());
   EXPECT_EQ(ours.is_user_annotation, torchs["is_user_annotation"]);
   EXPECT_EQ(ours.is_async, torchs["is_async"]);
-  EXPECT_EQ(ours.input_shapes, torchs["input_shapes"]);
+  EXPECT_EQ(ours.input_shapes, torchs["input_shapes"].get<std::string>());
   EXPECT_EQ(ours.stack, torchs["stack"].get<std::vector<std::string>>());
   EXPECT_EQ(ours.count, torchs["count"]);
   EXPECT_EQ(ours.flops, torchs["flops"]);
