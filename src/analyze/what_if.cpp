@@ -109,13 +109,6 @@ void widen_by_model_error(Estimate& step, DurationNs recorded_ns) {
   step.high_ns = std::min(step.mid_ns + off(step.high_ns - step.mid_ns), std::max(step.mid_ns, recorded_ns));
 }
 
-// A saving is a part of the step it is taken from, and the step before ends at what was recorded. The middles lie
-// within both ranges, so the order of the three holds.
-void cap_saving(Estimate& saving, const Estimate& before, const Estimate& after) {
-  const DurationNs most_ns = std::max<DurationNs>(0, before.high_ns - after.low_ns);
-  saving.high_ns = std::max(saving.mid_ns, std::min(saving.high_ns, most_ns));
-}
-
 OperatorsRemoved remove_operators(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph,
                                   const Replayers& replayers) {
   const MatchedOperators matched = match_operators(input, window, input.options.operators_to_remove);

@@ -29,10 +29,38 @@ bool is_worse(const SummaryFinding& a, const SummaryFinding& b) {
   return saving_of(a) > saving_of(b);
 }
 
+// The longest step that a finding of the rank can be a part of: without the profiler, or as recorded, the typical or
+// the mean one. Missing: nothing is known of its steps.
+std::optional<DurationNs> longest_compared_step(const RankSummary& rank) {
+  if (rank.steps.empty()) return std::nullopt;
+  std::vector<DurationNs> durations;
+  DurationNs sum = 0;
+  for (const SummaryStep& step : rank.steps) {
+    durations.push_back(step.duration_ns);
+    sum = plus_ns(sum, step.duration_ns);
+  }
+  const DurationNs mean = sum / static_cast<DurationNs>(durations.size());
+  const DurationNs longest = *std::max_element(durations.begin(), durations.end());
+  const DurationNs unprofiled = rank.unprofiled_step ? std::min(rank.unprofiled_step->high_ns, longest) : 0;
+  return std::max({mean, lower_median(durations), unprofiled});
+}
+
+// Files hold what they please, and those of versions that knew no cap a saving above the step.
+SummaryFinding within_step(SummaryFinding finding, const std::optional<DurationNs>& step) {
+  if (!finding.saving || !step) return finding;
+  Estimate& saving = *finding.saving;
+  for (DurationNs* end : {&saving.low_ns, &saving.mid_ns, &saving.high_ns}) *end = std::min(*end, *step);
+  if (finding.saving_ratio) finding.saving_ratio = std::min(*finding.saving_ratio, 1.0);
+  return finding;
+}
+
 void share_findings(const RunSummary& run, FleetFacts& facts) {
   std::map<std::string, std::size_t> known;
   for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
-    for (const SummaryFinding& finding : run.ranks[facts.ranks[row].summary].findings) {
+    const RankSummary& rank = run.ranks[facts.ranks[row].summary];
+    const std::optional<DurationNs> step = longest_compared_step(rank);
+    for (const SummaryFinding& recorded : rank.findings) {
+      const SummaryFinding finding = within_step(recorded, step);
       const auto [at, is_new] = known.try_emplace(finding.id, facts.findings.size());
       if (is_new) facts.findings.push_back({finding.id, row, finding, {}});
       SharedRankFinding& shared = facts.findings[at->second];

@@ -210,14 +210,15 @@ std::string late_title(const FleetFacts& facts) {
   return text + ", and every other rank waits for " + (is_one ? "it" : "them");
 }
 
-void set_recorded_saving(const FleetFacts& facts, const Estimate& saving, Finding& finding) {
+// The waits of one long step may exceed the step that they are compared with, which is a median.
+void set_recorded_saving(const FleetFacts& facts, const Estimate& waits, Finding& finding) {
   const DurationNs step = slowest_step(facts);
+  const Estimate saving{std::min(waits.low_ns, step), std::min(waits.mid_ns, step), std::min(waits.high_ns, step)};
   finding.saving = saving;
   finding.saving_ratio = share_of(saving.mid_ns, step);
   finding.saving_as_recorded = true;
-  finding.gain = "With all ranks in time the step would take about " +
-                 format_duration(std::max<DurationNs>(0, step - saving.mid_ns)) + " instead of " +
-                 format_duration(step) + " (as recorded).";
+  finding.gain = "With all ranks in time the step would take about " + format_duration(step - saving.mid_ns) +
+                 " instead of " + format_duration(step) + " (as recorded).";
 }
 
 // Of two ranks there is no median.

@@ -251,11 +251,14 @@ FleetWhatIf answer(FleetTransform transform, const Fleet& fleet, const std::opti
     result.refused = "collectives would wait for each other in a circle";
     return result;
   }
-  // Less work never makes the run longer, but may shift time from one step to the next; a median can follow that.
+  // Less work never makes the run longer, but may shift time from one step to the next; a median can follow that. No
+  // step is shorter than nothing, whatever numbers a file holds: a saving would be more than the step.
   Lanes step = outcome->step;
-  for (std::size_t lane = 0; lane < kLaneCount; ++lane) step[lane] = std::min(step[lane], fleet.step_before()[lane]);
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane)
+    step[lane] = std::max<DurationNs>(0, std::min(step[lane], fleet.step_before()[lane]));
   result.step_unprofiled = estimate_of(step, fleet.reach(left_out));
   result.saving = saving_between(fleet.step_before(), step);
+  cap_saving(result.saving, estimate_of(fleet.step_before(), fleet.reach()), result.step_unprofiled);
   result.step_recorded_ns = step[kRecorded];
   return result;
 }

@@ -21,4 +21,9 @@ Estimate saving_between(const Lanes& before, const Lanes& after) {
   return saving;
 }
 
+void cap_saving(Estimate& saving, const Estimate& before, const Estimate& after) {
+  const DurationNs most_ns = std::max<DurationNs>(0, before.high_ns - after.low_ns);
+  saving.high_ns = std::max(saving.mid_ns, std::min(saving.high_ns, most_ns));
+}
+
 }  // namespace stepscope

@@ -13,4 +13,9 @@ namespace stepscope {
 // wherever truth was measured, so their range is at least that wide.
 [[nodiscard]] Estimate saving_between(const Lanes& before, const Lanes& after);
 
+// A saving is a part of the step it is taken from: its high end becomes at most what lies between the ends of the step
+// before, which ends at what was recorded, and of the step after. Middles that lie within both keep the order of the
+// three.
+void cap_saving(Estimate& saving, const Estimate& before, const Estimate& after);
+
 }  // namespace stepscope
