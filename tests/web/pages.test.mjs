@@ -246,6 +246,33 @@ async function checkLanes(page, report) {
   await page.getByRole("radio", { name: "latest first" }).check();
 }
 
+// Rank 0 is stopped for 5 ms in each of four steps of 10 ms.
+function stoppedRank(rank) {
+  const events = [];
+  for (let step = 0; step < 4; step++) {
+    const ts = 1000 + 10000 * step;
+    const host = { ph: "X", pid: 7, tid: 7 };
+    events.push({ ...host, cat: "user_annotation", name: `ProfilerStep#${step}`, ts, dur: 9990 });
+    events.push({ ...host, cat: "cuda_runtime", name: "cudaLaunchKernel", ts: ts + 10, dur: 5, args: { correlation: step + 1 } });
+    events.push({ ph: "X", pid: 0, tid: 7, cat: "kernel", name: "gemm", ts: ts + 20, dur: 3000, args: { correlation: step + 1, device: 0, stream: 7 } });
+    if (rank === 0) events.push({ ...host, cat: "overhead", name: "Stepscope wrote a memory snapshot", ts: ts + 4000, dur: 5000 });
+  }
+  const file = join(folder, `stopped${rank}.json`);
+  writeFileSync(file, JSON.stringify({ traceEvents: events, distributedInfo: { rank, world_size: 2, backend: "nccl" } }));
+  return file;
+}
+
+test("what Stepscope itself stopped is said of all ranks as in the text", async () => {
+  const files = [0, 1].map(stoppedRank);
+  assert.ok(JSON.parse(run("report", ...files, "--json")).fleet.stops.in_every_step);
+  const { page, wrong, close } = await openPage(makePage("stopped", ...files));
+  await openTab(page, "Ranks");
+  const words = (await page.locator("p.stops").innerText()).replace(/\.$/, "");
+  assert.ok(run("report", ...files).replace(/\s+/g, " ").includes(words), words);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("two ranks stand on one clock", async () => {
   const files = [0, 1].map((rank) => data(`h200/straggler_rank${rank}.pt.trace.json.gz`));
   const report = JSON.parse(run("report", ...files, "--json"));

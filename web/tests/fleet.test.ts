@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { barRanks, type Fleet, type FleetRank, fleetPieces } from "../src/data/fleet";
+import { barRanks, type Fleet, type FleetRank, type FleetStops, fleetPieces, stopWords } from "../src/data/fleet";
 
 const rank = (number: number, late: number | null) =>
   ({
@@ -25,5 +25,22 @@ describe("fleet", () => {
   });
   it("leaves out ranks whose step is not known", () => {
     expect(barRanks(fleet([{ ...rank(0, null), step_ns: null }, rank(1, 2)]))).toHaveLength(1);
+  });
+  it("says what Stepscope itself stopped, in the terminal's words", () => {
+    const words = (stops: Partial<FleetStops>, groups: unknown[] = [{}]) =>
+      stopWords({
+        stops: { ranks: [], steps_left_out: [], in_every_step: false, ...stops },
+        groups,
+      } as unknown as Fleet);
+    const first = { rank: "rank 0", count: 1, total_ns: 10e6 };
+    const second = { rank: "rank 3", count: 2, total_ns: 5e6 };
+    expect(words({})).toBe("");
+    expect(words({ ranks: [first], steps_left_out: [7] })).toBe(
+      "Stepscope itself stopped rank 0 for 10.0 ms, and others waited for it: step 7 is counted on no rank",
+    );
+    expect(words({ ranks: [first, second], steps_left_out: [7, 9] }, [])).toBe(
+      "Stepscope itself stopped 2 ranks for 15.0 ms together: 2 steps are counted on no rank",
+    );
+    expect(words({ ranks: [first], in_every_step: true })).toContain("no rank is called late for it");
   });
 });

@@ -1,4 +1,6 @@
 // The key "fleet" of the report's document (docs/formats/report.md), as far as the page reads it, and what is drawn of it.
+import { count, duration } from "../format";
+
 export interface FleetParts {
   idle_ns: Record<string, number>;
   work_ns: Record<string, number>;
@@ -37,11 +39,19 @@ export interface FleetBandwidth {
   best_bus_bytes_per_s: number;
   median_bus_bytes_per_s: number;
 }
+// What Stepscope itself stopped.
+export interface FleetStops {
+  ranks: { rank: string; count: number; total_ns: number }[];
+  steps_left_out: number[];
+  in_every_step: boolean;
+}
 export interface Fleet {
   world_size: number | null;
   rank_count: number;
   missing_count: number;
   stragglers: string[];
+  stops: FleetStops;
+  groups: unknown[];
   steps: FleetStep[];
   bandwidths: FleetBandwidth[];
   ranks: FleetRank[];
@@ -77,4 +87,19 @@ export function barRanks(fleet: Fleet, most = 12): FleetRank[] {
     .sort((a, b) => (b.late_ns ?? 0) - (a.late_ns ?? 0) || (b.step_ns ?? 0) - (a.step_ns ?? 0));
   if (known.length <= most) return known;
   return [...known.slice(0, most - 2), known[Math.floor(known.length / 2)], known[known.length - 1]];
+}
+
+// In the terminal's words what of the times is ours and nothing of the run; empty if we stopped no rank for long.
+export function stopWords({ stops, groups }: Fleet): string {
+  const left = stops.steps_left_out;
+  if (left.length === 0 && !stops.in_every_step) return "";
+  const only = stops.ranks.length === 1;
+  const total = stops.ranks.reduce((sum, rank) => sum + rank.total_ns, 0);
+  const who = only ? stops.ranks[0].rank : `${count(stops.ranks.length)} ranks`;
+  const waited = groups.length > 0 ? ", and others waited for it" : "";
+  const start = `Stepscope itself stopped ${who} for ${duration(total)}${only ? "" : " together"}${waited}: `;
+  if (stops.in_every_step)
+    return `${start}in every step, so what ranks wait for and step times hold that; no rank is called late for it`;
+  const steps = left.length === 1 ? `step ${left[0]} is` : `${count(left.length)} steps are`;
+  return `${start}${steps} counted on no rank`;
 }

@@ -1,6 +1,14 @@
 // All ranks of a run: bars of the ranks that tell most, how each step went, and a row for every rank.
 import { causeColour, kindColour, type Theme } from "../colours";
-import { barRanks, type Fleet, type FleetBandwidth, type FleetRank, type FleetStep, fleetPieces } from "../data/fleet";
+import {
+  barRanks,
+  type Fleet,
+  type FleetBandwidth,
+  type FleetRank,
+  type FleetStep,
+  fleetPieces,
+  stopWords,
+} from "../data/fleet";
 import { bytes, causeWords, count, duration, percent, words } from "../format";
 import { amount, number, size, text, time } from "./columns";
 import { hasRankSteps, RankLanes } from "./rank_lanes";
@@ -8,6 +16,7 @@ import { DataTable, type TableColumn } from "./tables";
 
 export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
   const of = fleet.world_size === null ? "" : ` of ${count(fleet.world_size)}`;
+  const stops = stopWords(fleet);
   return (
     <>
       <p class="faint">
@@ -15,6 +24,7 @@ export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
         {of} ranks{fleet.missing_count > 0 && `, ${count(fleet.missing_count)} without a file`}. Own work is the step
         less what a rank waited inside collectives for others.
       </p>
+      {stops && <p class="stops">{stops}.</p>}
       <section aria-labelledby="h-fleet-bars">
         <h2 id="h-fleet-bars">Where a step of a rank goes, the latest first</h2>
         <Bars fleet={fleet} theme={theme} />
