@@ -16,7 +16,6 @@
 #include "agent/gpu_devices.h"
 #include "agent/keep.h"
 #include "agent/own_capture.h"
-#include "agent/own_overhead.h"
 #include "agent/process_facts.h"
 #include "agent/process_memory.h"
 #include "agent/remarks.h"
@@ -90,24 +89,17 @@ bool read_options(AgentState& agent) {
   return true;
 }
 
+bool is_cuda_for_us(const AgentState& agent, std::string_view who) { return who == "cuda" && agent.options.gpu; }
+
 // What has appeared since the last call. True: there is something to hear.
 bool attach_all(AgentState& agent, std::string_view who) {
   if (agent.options.stacks) (void)attach_python();
   const bool has_torch = attach_torch();
-  const bool has_gpu = who == "cuda" && agent.options.gpu && attach_gpu(agent.options);
+  const bool has_cuda = is_cuda_for_us(agent, who);
+  if (has_cuda && !agent.is_active) agent.wants_gpu = true;
+  // Graphs are captured at any time, windows or not, so their nodes are heard from the start; all else can wait.
+  const bool has_gpu = has_cuda && (!agent.options.graphs || attach_gpu(agent.options));
   return has_torch || has_gpu || who == "nvtx" || who == "library" || agent.is_active;
-}
-
-// CUDA or PyTorch came while the agent was active already, perhaps in the middle of a window.
-void join_open_window(AgentState& agent) {
-  const std::lock_guard lock(agent.window);
-  if (!agent.window_is_open) return listen_between_windows(agent);
-  const OwnOverhead overhead("began to record the GPU");
-  set_torch_detail(TorchDetail::kFull);
-  Gpu* const gpu = attached_gpu();
-  if (gpu == nullptr || gpu->is_started() || !agent.options.gpu) return;
-  (void)gpu->start();
-  if (Worker* const worker = agent.worker.load(); worker != nullptr) worker->describe_again();
 }
 
 bool arm_locked(AgentState& agent, std::string_view who) {
@@ -116,7 +108,7 @@ bool arm_locked(AgentState& agent, std::string_view who) {
   end_at_exit();
   if (!attach_all(agent, who)) return true;
   if (!agent.is_active) return activate(agent);
-  join_open_window(agent);
+  join_open_window(agent, is_cuda_for_us(agent, who));
   return true;
 }
 
@@ -128,7 +120,7 @@ TimeNs now_ns() noexcept { return recorder_now_ns(); }
 
 // Handlers run in reverse, and ours must run before CUDA's, which takes the contexts down: CUPTI crashes after that. A
 // runtime that is linked statically registers its own in its first call, after InitializeInjection; so ours is
-// registered again at the end of that call. The first one to run does the work.
+// registered again at the end of that call, and once CUPTI is loaded. The first one to run does the work.
 void end_at_exit() {
   static const bool is_registered = [] {
     register_end();
@@ -137,6 +129,8 @@ void end_at_exit() {
   }();
   (void)is_registered;
 }
+
+void end_before_newcomers() { register_end(); }
 
 bool arm(const char* who) noexcept {
   // Attaching runs code of the program (an operator, CUPTI), which may come back here.
@@ -284,10 +278,10 @@ void finish() noexcept try {
 void start_over_in_child() noexcept try {
   forget_session_gpu();
   hook_events_on.store(false, std::memory_order_relaxed);
-  replace_gpu(nullptr);
+  const AgentState& parent = state();
+  forget_gpu_in_child(parent.wants_gpu);
   reset_callbacks(nullptr, false);
   reset_remarks();
-  const AgentState& parent = state();
   auto* const child = new AgentState;
   // Only read: nobody of this process writes the options once they were read.
   child->options = parent.options;

@@ -14,6 +14,8 @@
 
 namespace stepscope::agent {
 
+class Gpu;
+
 struct AgentState {
   std::mutex arming;  // one arm() at a time
   bool options_read = false;
@@ -24,6 +26,11 @@ struct AgentState {
   bool has_unfinished_worker = false;  // finish() gave up on it
   bool is_own_capture = false;         // begun by the program (own_capture.h)
   std::string capture_path;            // the worker's, until it has finished
+
+  // The program uses CUDA and the GPU is to be recorded: CUPTI is loaded when the first window needs it. Once windows
+  // can open it changes under `window`, so that none attaches while CUDA waits for us in the middle of its start.
+  std::atomic<bool> wants_gpu{false};
+  const Gpu* described_gpu = nullptr;  // by the file; under `window`
 
   std::mutex window;  // opening and closing
   bool is_warmed_up = false;
@@ -46,6 +53,12 @@ void end_at_exit();
 // What of PyTorch is heard outside windows: the spans that mark steps; with graphs all operators, since a graph may be
 // captured there.
 void listen_between_windows(const AgentState& agent) noexcept;
+// window.cpp: attaches CUPTI where it is wanted and was not needed yet. False: there is none, which has been said.
+bool attach_wanted_gpu(const AgentState& agent) noexcept;
+// window.cpp: CUDA (`has_cuda`) or PyTorch came while the agent was active, perhaps in the middle of a window.
+void join_open_window(AgentState& agent, bool has_cuda) noexcept;
+// Sees to it that finish() is called before the end of what was loaded since.
+void end_before_newcomers();
 // Stops recording for good; the program goes on. Any thread.
 void disarm() noexcept;
 // Ends the capture: the window closed, everything written, the complaint on stderr. Once; at exit.

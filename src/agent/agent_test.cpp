@@ -168,6 +168,179 @@ TEST_F(AgentTest, EachKindOfEventArrives) {
   EXPECT_EQ(records.counters.at(0).value, 0.25);
 }
 
+// CUDA calls us while it starts; CUPTI is there to be loaded.
+class CudaProgramTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    replace_cupti_loader(FakeCupti::load);
+  }
+  void TearDown() override {
+    AgentTest::TearDown();
+    replace_cupti_loader(nullptr);
+    unsetenv(kAgentOptionsVariable);
+  }
+  static void start_cuda(const AgentOptions& options) {
+    setenv(kAgentOptionsVariable, format_agent_options(options).c_str(), 1);
+    ASSERT_TRUE(arm("cuda"));
+    ASSERT_TRUE(state().is_active);
+  }
+  void expect_untouched() const {
+    EXPECT_EQ(cupti.load_count, 0);
+    EXPECT_EQ(cupti.clock_count, 0);
+    EXPECT_EQ(cupti.subscriber_count, 0);
+    EXPECT_EQ(attached_gpu(), nullptr);
+  }
+
+  FakeCupti cupti;
+};
+
+TEST_F(CudaProgramTest, AnAgentAtRestHasLoadedNoCupti) {
+  start_cuda(paused());
+  cupti.launch();
+  ASSERT_TRUE(arm("cuda"));
+  ASSERT_TRUE(arm("nvtx"));
+  request_stop("nobody");
+  expect_untouched();
+  finish();
+  expect_untouched();
+  EXPECT_TRUE(folder.files().empty());
+  EXPECT_EQ(complaint_line(), "");
+}
+
+TEST_F(CudaProgramTest, TheWaitOfAScheduleIsRestToo) {
+  AgentOptions options = paused();
+  options.start_paused = false;
+  options.schedule = "wait=2,warmup=1,active=1,repeat=1";
+  start_cuda(options);
+  note_step_mark("ProfilerStep#0", 10, 20);
+  expect_untouched();
+  note_step_mark("ProfilerStep#1", 20, 30);
+  EXPECT_EQ(cupti.load_count, 1) << "in the warm-up";
+  EXPECT_FALSE(is_window_open());
+  EXPECT_EQ(cupti.subscriber_count, 0);
+  EXPECT_EQ(cupti.buffer_request_count, 0U);
+  note_step_mark("ProfilerStep#2", 30, 40);
+  ASSERT_TRUE(is_window_open());
+  cupti.launch();
+  note_step_mark("ProfilerStep#3", 40, 50);
+  finish();
+  EXPECT_EQ(cupti.load_count, 1);
+  EXPECT_EQ(cupti.clock_count, 1);
+  EXPECT_EQ(read_capture(folder.files().at(0)).gpu_events.size(), 1U);
+}
+
+TEST_F(CudaProgramTest, TheFirstWindowLoadsItBeforeItBegins) {
+  start_cuda(paused());
+  ASSERT_TRUE(open_window(-1));
+  cupti.launch();
+  ASSERT_TRUE(close_window(-1));
+  ASSERT_TRUE(open_window(-1));
+  cupti.launch();
+  ASSERT_TRUE(close_window(-1));
+  finish();
+  EXPECT_EQ(cupti.load_count, 1);
+  EXPECT_EQ(cupti.clock_count, 1);
+  EXPECT_EQ(cupti.subscriber_count, 0);
+  const Records records = read_capture(folder.files().at(0));
+  EXPECT_EQ(records.gpu_events.size(), 2U);
+  EXPECT_EQ(records.total().unmatched_count, 0U);
+  ASSERT_EQ(records.infos.size(), 1U);
+  EXPECT_TRUE(records.infos[0].records_gpu);
+  EXPECT_EQ(records.infos[0].cupti_version.value_or(0), 130001);
+}
+
+TEST_F(CudaProgramTest, ACudaThatComesBetweenWindowsIsInTheNextAndSaidAnew) {
+  ASSERT_TRUE(arm_with(paused()));  // PyTorch, say, made it active
+  ASSERT_TRUE(open_window(-1));
+  emit_ops(1);
+  ASSERT_TRUE(close_window(-1));
+  for (int turn = 0; turn < 200'000 && folder.files().empty(); ++turn) usleep(100);
+  ASSERT_TRUE(arm("cuda"));
+  expect_untouched();
+  ASSERT_TRUE(open_window(-1));
+  cupti.launch();
+  ASSERT_TRUE(close_window(-1));
+  finish();
+  const Records records = read_capture(folder.files().at(0));
+  EXPECT_EQ(records.gpu_events.size(), 1U);
+  ASSERT_EQ(records.infos.size(), 2U);
+  EXPECT_FALSE(records.infos[0].records_gpu);
+  EXPECT_TRUE(records.infos[1].records_gpu);
+}
+
+TEST_F(CudaProgramTest, ACudaThatComesInsideAWindowIsRecordedAtOnceAndTheStopIsOurs) {
+  ASSERT_TRUE(arm_with(paused()));
+  ASSERT_TRUE(open_window(-1));
+  ASSERT_TRUE(arm("cuda"));
+  EXPECT_EQ(cupti.load_count, 1);
+  cupti.launch();
+  ASSERT_TRUE(close_window(-1));
+  finish();
+  const Records records = read_capture(folder.files().at(0));
+  EXPECT_EQ(records.gpu_events.size(), 1U);
+  std::vector<std::string> names;
+  for (const WireOverhead& overhead : records.overheads) names.push_back(records.strings.at(overhead.name));
+  EXPECT_EQ(names, (std::vector<std::string>{"Stepscope began to record", "Stepscope began to record the GPU"}));
+  EXPECT_TRUE(records.infos.back().records_gpu);
+}
+
+TEST_F(CudaProgramTest, GraphsAreHeardFromTheStart) {
+  AgentOptions options = paused();
+  options.graphs = true;
+  start_cuda(options);
+  EXPECT_EQ(cupti.load_count, 1);
+  EXPECT_EQ(cupti.subscriber_count, 1);
+}
+
+TEST_F(CudaProgramTest, WithoutTheGpuNothingIsLoadedEver) {
+  AgentOptions options = paused();
+  options.gpu = false;
+  setenv(kAgentOptionsVariable, format_agent_options(options).c_str(), 1);
+  ASSERT_TRUE(arm("cuda"));
+  ASSERT_TRUE(arm("nvtx"));
+  prepare_window();
+  ASSERT_TRUE(open_window(-1));
+  expect_untouched();
+}
+
+TEST_F(CudaProgramTest, ACuptiThatIsMissingIsSaidOnceAWindowWantsIt) {
+  static int asked_count = 0;
+  asked_count = 0;
+  replace_cupti_loader([]() -> Result<CuptiTable> {
+    ++asked_count;
+    return Error{ErrorCode::kNotFound, "no libcupti", {}};
+  });
+  start_cuda(paused());
+  EXPECT_EQ(complaint_line(), "") << "nobody has missed it yet";
+  prepare_window();
+  for (int window = 0; window < 2; ++window) {
+    ASSERT_TRUE(open_window(-1));
+    emit_ops(1);
+    ASSERT_TRUE(close_window(-1));
+  }
+  finish();
+  EXPECT_EQ(asked_count, 1);
+  EXPECT_EQ(complaint_line(), "stepscope: no libcupti");
+  const Records records = read_capture(folder.files().at(0));
+  EXPECT_TRUE(records.has_remark("no libcupti"));
+  EXPECT_FALSE(records.infos.at(0).records_gpu);
+}
+
+TEST_F(CudaProgramTest, AForkedChildOfACudaProgramLoadsNone) {
+  AgentOptions options = paused();
+  options.follow_children = true;
+  start_cuda(options);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_open = open_window(-1) && arm("cuda");
+    _exit(is_open && cupti.load_count == 0 && attached_gpu() == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(AgentTest, LaunchesUnderWayAtTheStopAreWaitedForWithoutADeviceSynchronize) {
   FakeCupti cupti;
   gpu = std::make_unique<Gpu>(FakeCupti::table(), paused());

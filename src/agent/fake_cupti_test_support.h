@@ -30,6 +30,7 @@ class FakeCupti {
   std::function<void()> on_flush;  // called by each flush, before it acts
 
   // What it saw.
+  int load_count = 0, clock_count = 0;  // of load(), and of clocks registered
   std::atomic<int> subscriber_count{0};
   std::atomic<int> null_buffer_count{0};
   std::atomic<int> flush_count{0}, forced_flush_count{0};
@@ -42,6 +43,11 @@ class FakeCupti {
   FakeCupti(const FakeCupti&) = delete;
   FakeCupti& operator=(const FakeCupti&) = delete;
 
+  // For replace_cupti_loader().
+  [[nodiscard]] static Result<CuptiTable> load() {
+    ++current()->load_count;
+    return table();
+  }
   [[nodiscard]] static CuptiTable table() {
     CuptiTable table;
     table.path = "fake";
@@ -73,6 +79,7 @@ class FakeCupti {
     };
     table.register_timestamp = [](CuptiTimestamp now) {
       current()->now_ = now;
+      ++current()->clock_count;
       return kCuptiSuccess;
     };
     table.get_next_record = next_record;

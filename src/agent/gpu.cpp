@@ -5,12 +5,25 @@
 #include <mutex>
 #include <new>
 
+#include "agent/keep.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
 namespace {
 
 constinit std::atomic<Gpu*> the_gpu{nullptr};
+constinit std::atomic<CuptiLoader> cupti_loader{load_cupti};
+
+// Of this process; a forked child has its own, since the parent's may be locked.
+struct Attaching {
+  std::mutex mutex;
+  std::atomic<bool> was_tried{false};
+};
+std::atomic<Attaching*>& attaching() {
+  static auto* const one = new std::atomic<Attaching*>(new Attaching);
+  return *one;
+}
+[[maybe_unused]] const std::atomic<Attaching*>& at_load = attaching();
 
 // Half of what the agent may take; rings have a quarter, names and tables the rest.
 std::size_t buffer_cap(const AgentOptions& options) { return static_cast<std::size_t>(options.max_memory_bytes / 2); }
@@ -195,24 +208,34 @@ void Gpu::drain(CaptureFile& file, Ledger& ledger) {
 Gpu* attached_gpu() noexcept { return the_gpu.load(std::memory_order_acquire); }
 void replace_gpu(Gpu* gpu) noexcept { the_gpu.store(gpu, std::memory_order_release); }
 
+void replace_cupti_loader(CuptiLoader loader) {
+  cupti_loader.store(loader == nullptr ? load_cupti : loader);
+  keep_forever(attaching().exchange(new Attaching));
+}
+
+void forget_gpu_in_child(bool had_cuda) {
+  replace_gpu(nullptr);
+  auto* const fresh = new Attaching;
+  fresh->was_tried = had_cuda || attaching().load()->was_tried;
+  keep_forever(attaching().exchange(fresh));
+}
+
 bool attach_gpu(const AgentOptions& options) noexcept try {
-  static std::mutex mutex;
-  static bool was_tried = false;
-  const std::lock_guard lock(mutex);
+  Attaching& mine = *attaching().load();
+  const std::lock_guard lock(mine.mutex);
   if (attached_gpu() != nullptr) return true;
-  if (was_tried) return false;
-  was_tried = true;
-  const Result<CuptiTable> table = load_cupti();
+  if (mine.was_tried.exchange(true)) return false;
+  const Result<CuptiTable> table = cupti_loader.load()();
   if (!table) {
     complain(table.error().message);
     return false;
   }
   Gpu* const gpu = new Gpu(table.value(), options);
-  // The callbacks find it by the global, from the moment at which they are registered.
+  keep_forever(gpu);  // callbacks may have its table, also where it could not attach
+  if (!gpu->attach()) return false;
+  // Not before: the worker reads what attaching has found. Buffers, which find it by the global, are asked for later.
   replace_gpu(gpu);
-  if (gpu->attach()) return true;
-  replace_gpu(nullptr);
-  return false;
+  return true;
 } catch (...) {
   return false;
 }

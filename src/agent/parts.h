@@ -52,8 +52,8 @@ void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside wind
 
 // window.cpp: what a window switches on and off.
 
-// Does what is slow the first time (CUPTI's first start, 20 ms; operators, their names and stacks met once), so that
-// the window's first step does not pay for it: at the start of the first warm-up step, on the thread that steps.
+// Does what is slow the first time (CUPTI loaded and started, 20 ms; operators, their names and stacks met once), so
+// that the window's first step does not pay for it: at the start of the first warm-up step, on the thread that steps.
 void prepare_window() noexcept;
 // Opens a window now: rings, operators in full, GPU. `first_step` as WireWindow; -1: not known. False: one is open
 // already, or the agent is disarmed. Takes 0.1 ms once everything is attached; the caller is the thread whose step

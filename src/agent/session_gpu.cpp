@@ -113,6 +113,7 @@ SessionGpuAnswer attach(const AgentState& agent, bool needs_cuda) {
   if (attached_gpu() == nullptr) {
     if (needs_cuda && !has_cuda()) return {GpuAnswer::kNoCuda};
     if (!attach_gpu(agent.options)) return failed();
+    end_before_newcomers();
   }
   end_at_exit();
   return {};

@@ -14,11 +14,44 @@ void listen_between_windows(const AgentState& agent) noexcept {
   set_torch_detail(agent.options.graphs ? TorchDetail::kFull : TorchDetail::kUserScopes);
 }
 
+namespace {
+
+// Under the lock, while a window is open.
+void start_gpu(AgentState& agent) {
+  Gpu* const gpu = attached_gpu();
+  if (gpu == nullptr || !agent.options.gpu || gpu->is_started()) return;
+  (void)gpu->start();
+  Worker* const worker = agent.worker.load();
+  if (std::exchange(agent.described_gpu, gpu) != gpu && worker != nullptr) worker->describe_again();
+}
+
+}  // namespace
+
+bool attach_wanted_gpu(const AgentState& agent) noexcept {
+  if (attached_gpu() != nullptr) return true;
+  if (!agent.wants_gpu || !attach_gpu(agent.options)) return false;
+  end_before_newcomers();
+  return true;
+}
+
+void join_open_window(AgentState& agent, bool has_cuda) noexcept try {
+  const std::lock_guard lock(agent.window);
+  if (has_cuda) agent.wants_gpu = true;
+  if (!agent.window_is_open) return listen_between_windows(agent);
+  const OwnOverhead overhead("began to record the GPU");
+  set_torch_detail(TorchDetail::kFull);
+  (void)attach_wanted_gpu(agent);
+  start_gpu(agent);
+} catch (...) {
+  // The next window has the GPU.
+}
+
 void prepare_window() noexcept try {
   AgentState& agent = state();
   const std::lock_guard lock(agent.window);
   if (agent.is_disarmed || agent.window_is_open) return;
   if (!std::exchange(agent.is_warmed_up, true)) set_torch_detail(TorchDetail::kWarmUp);
+  (void)attach_wanted_gpu(agent);
   static bool is_prepared = false;  // under the lock of the state that has the GPU: children of a fork have none
   Gpu* const gpu = attached_gpu();
   if (is_prepared || gpu == nullptr || !agent.options.gpu || agent.session_has_gpu) return;
@@ -37,13 +70,15 @@ bool open_window(std::int64_t first_step) noexcept try {
     complain("a window was not opened: a profiling session of the program had the GPU");
     return false;
   }
+  // Before the window, whose times shall hold no loading of ours.
+  (void)attach_wanted_gpu(agent);
   agent.window_is_open = true;
   agent.window_first_step = first_step;
   agent.window_start_ns = now_ns();
   hook_events_on.store(true, std::memory_order_relaxed);
   const OwnOverhead overhead("began to record");
   set_torch_detail(TorchDetail::kFull);
-  if (Gpu* const gpu = attached_gpu(); gpu != nullptr && agent.options.gpu) (void)gpu->start();
+  start_gpu(agent);
   worker->window_opened();
   return true;
 } catch (...) {
