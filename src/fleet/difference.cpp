@@ -225,7 +225,7 @@ Result<RunDifference> compute_difference(const RunSummary& before, const RunSumm
     out.is_partial = out.is_partial || side->has_left_out;
   }
   for (const ChosenRuns* side : {&*first, &*second}) {
-    if (!side->later_windows.empty()) out.doubts.push_back(side->later_windows);
+    out.doubts.insert(out.doubts.end(), side->windows.begin(), side->windows.end());
   }
   const bool has_all = out.only_before.empty() && out.only_after.empty();
   out.is_same_recording = has_all && std::all_of(pairs.begin(), pairs.end(), [](const RankPair& pair) {

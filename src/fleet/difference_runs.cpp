@@ -91,7 +91,7 @@ ChosenRuns choose_runs(const RunSummary& run, const std::string& side) {
       for (const RankSummary*& window : windows) window = chosen.counted.of(window);
     }
   }
-  if (std::string later = describe_later_windows(all); !later.empty()) chosen.later_windows = side + ": " + later;
+  for (const std::string& text : describe_windows(all)) chosen.windows.push_back(side + ": " + text);
   return chosen;
 }
 

@@ -17,8 +17,8 @@ struct ChosenRuns {
   RanksOfSide ranks;          // pointers into the run and into `counted`
   CountedRecordings counted;  // without the steps that Stepscope itself stopped
   std::vector<std::string> doubts;
-  std::string later_windows;  // which recordings are no runs of their own: a sentence; empty if all are
-  bool has_left_out = false;  // ranks of another run, not mere copies
+  std::vector<std::string> windows;  // sentences: which recordings are no runs of their own, and which may be none
+  bool has_left_out = false;         // ranks of another run, not mere copies
 };
 // `side` is "A" or "B". Recordings without steps do not count, and say nothing.
 [[nodiscard]] ChosenRuns choose_runs(const RunSummary& run, const std::string& side);

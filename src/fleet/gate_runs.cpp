@@ -140,7 +140,7 @@ GateSide gate_side(const RunSummary& run) {
   GateSide side;
   const std::vector<const RankSummary*> recordings = without_copies(run, side);
   std::vector<Windows> processes = group_by_process(recordings);
-  if (std::string later = describe_later_windows(processes); !later.empty()) side.warnings.push_back(std::move(later));
+  for (std::string& text : describe_windows(processes)) side.warnings.push_back(std::move(text));
   const std::vector<Bundle> bundles = bundle_ranks(std::move(processes));
   const CountedRecordings counted(recordings);
   for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle, counted));

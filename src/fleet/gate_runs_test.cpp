@@ -107,6 +107,67 @@ TEST(GateRuns, WithoutAGpuTheNumbersOfTheStepsTellAProcess) {
   EXPECT_EQ(gate_side({{first, second}, {}}).runs.size(), 2U);
 }
 
+constexpr TimeNs kHour = 3600 * kSecond;
+
+// Started again in a container after days and recorded later in its life: as a window of one process, but for the time.
+TEST(GateRuns, HoursThatNoStepsFillPartTwoRunsAndAreSaid) {
+  const RankSummary first = window({}, 100 * kSecond, 1000), second = window({}, 52 * kHour + 101 * kSecond, 3000);
+  const GateSide side = gate_side({{second, first}, {}});
+  ASSERT_EQ(side.runs.size(), 2U);
+  EXPECT_EQ(side.warnings, std::vector<std::string>{
+                               "rank-1 at 187301 may be a later window of the process of rank-1 at 100 (the process "
+                               "number and the rank are the same, and what it counts goes on), but 2 days lie "
+                               "between, which no steps account for: it counts as a run of its own"});
+  // Its own windows are its own.
+  const GateSide more = gate_side({{first, second, window({}, 53 * kHour, 5000)}, {}});
+  ASSERT_EQ(more.runs.size(), 2U);
+  EXPECT_EQ(more.runs[1].window_count, 2);
+  EXPECT_EQ(more.warnings.size(), 2U);
+  EXPECT_EQ(gate_side({{first, window({}, kHour, 3000)}, {}}).runs.size(), 1U) << "an evaluation may take that long";
+  RankSummary earlier = first, later = second;
+  earlier.has_clock = later.has_clock = false;
+  EXPECT_EQ(gate_side({{earlier, later}, {}}).runs.size(), 1U) << "nobody knows how long it was";
+}
+
+TEST(GateRuns, StepsThatFillTheHoursAreOneRun) {
+  const auto at = [](TimeNs start_ns, std::int64_t first_step, std::int64_t correlation) {
+    RankSummary made = summary({}, start_ns, kSecond);
+    made.process_id = 1;
+    made.first_correlation = correlation;
+    made.last_correlation = correlation + 99;
+    for (SummaryStep& step : made.steps) step.number = first_step++;
+    return made;
+  };
+  const RankSummary first = at(100 * kSecond, 10, 1000);
+  // 10,000 steps of a second in 3 h; in 6 h, half of which were something else; 100 in 3 h.
+  EXPECT_EQ(gate_side({{first, at(3 * kHour, 10'010, 5000)}, {}}).runs.size(), 1U);
+  EXPECT_EQ(gate_side({{first, at(5 * kHour, 10'010, 5000)}, {}}).runs.size(), 1U);
+  EXPECT_EQ(gate_side({{first, at(3 * kHour, 110, 5000)}, {}}).runs.size(), 2U);
+}
+
+TEST(GateRuns, AnotherGpuOrTorchOrTheSameTimeIsNoWindow) {
+  RankSummary first = window({}, 100 * kSecond, 1000), second = window({}, 200 * kSecond, 3000);
+  first.device_name = second.device_name = "NVIDIA H200";
+  first.torch_version = second.torch_version = "2.7.1";
+  ASSERT_EQ(gate_side({{first, second}, {}}).runs.size(), 1U);
+  RankSummary gpu = second, torch = second, unknown = second, beside = window({}, 100 * kSecond + 5, 3000);
+  gpu.device_name = "NVIDIA H100";
+  torch.torch_version = "2.8.0";
+  unknown.torch_version.clear();
+  for (const RankSummary& other : {gpu, torch, beside}) EXPECT_EQ(gate_side({{first, other}, {}}).runs.size(), 2U);
+  EXPECT_EQ(gate_side({{first, unknown}, {}}).runs.size(), 1U);
+}
+
+TEST(GateRuns, RanksThatWereStartedAgainAreSaidTogether) {
+  const GateSide side = gate_side({{window(0, 100 * kSecond, 1000), window(1, 100 * kSecond, 1000),
+                                    window(0, 10 * kHour, 3000), window(1, 10 * kHour, 3000)},
+                                   {}});
+  EXPECT_EQ(side.runs.size(), 2U);
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_NE(side.warnings[0].find(" and 1 other may be later windows of the process of "), std::string::npos);
+  EXPECT_NE(side.warnings[0].find("but 9 h lie between"), std::string::npos);
+}
+
 TEST(GateRuns, CopiesCountOnce) {
   RankSummary copy = summary({}, 5 * kSecond, 10), other = copy;
   copy.source = "copy";

@@ -1,7 +1,14 @@
-// Nothing in a file names its process for sure (in containers all have the same number), so three signs have to agree:
-// the number, the rank, and that what a process counts on goes on. Names of files were rejected: they are anybody's.
-// Where they still fit several processes it is the newest: of programs that run one after the other in containers, the
-// older ones are over. A copy is known by its content, for the same reason.
+// Nothing in a file names its process for sure (in containers all have the same number), so several signs have to
+// agree: the number, the rank, that what a process counts on goes on, and that nothing says otherwise (another GPU or
+// torch, times that overlap). Names of files were rejected: they are anybody's. So was baseTimeNanoseconds, which torch
+// rounds down to 7,889,238 s, a quarter of a year, and which is the same for all programs of it. Where the signs still
+// fit several processes it is the newest: of programs that run one after the other in containers, the older ones are
+// over. A copy is known by its content, for the same reason.
+//
+// A program that is started again in a container and recorded later in its life has all these signs, too. What is left
+// is time: windows of one process are minutes apart, or its steps fill what lies between them. Where hours lie between
+// that no step accounts for, the two count as runs, and the answer says so: taken for one run, what differs between
+// runs would be lost in it without a word.
 #include "fleet/recordings.h"
 
 #include <algorithm>
@@ -34,16 +41,59 @@ bool may_be_same(const RankSummary& a, const RankSummary& b) {
          std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
 }
 
-// Is `later` another window of the process of `earlier`? The process's number and rank agree, and what a process counts
-// on goes on: CUPTI's numbers of its calls, or where there is no GPU the numbers of the steps and the time.
-bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
-  if (!earlier.process_id || earlier.process_id != later.process_id || earlier.rank != later.rank) return false;
-  if (earlier.host_name != later.host_name || are_strangers(earlier, later)) return false;
-  if (earlier.last_correlation && later.first_correlation) return *later.first_correlation > *earlier.last_correlation;
-  const auto before = start_of(earlier), after = start_of(later);
-  if (!before || !after || earlier.last_correlation || later.first_correlation) return false;
+// No evaluation or checkpoint that we know of keeps a program from its next window longer; a job that is queued again
+// often waits longer.
+constexpr double kLongPauseNs = 3600e9;
+// Of a pause, what the steps in it must account for: evaluation may take as long as training does.
+constexpr double kFilled = 0.5;
+
+// From the end of one to the start of the other; missing: without a clock nobody knows. Real, since times of files may
+// be any.
+std::optional<double> pause_between(const RankSummary& earlier, const RankSummary& later) {
+  if (!start_of(earlier) || !start_of(later)) return std::nullopt;
   const SummaryStep& last = earlier.steps.back();
-  return *after >= last.start_ns + last.duration_ns && later.steps.front().number > last.number;
+  return static_cast<double>(later.steps.front().start_ns) - static_cast<double>(last.start_ns) -
+         static_cast<double>(last.duration_ns);
+}
+
+double mean_step_ns(const RankSummary& summary) {
+  double sum = 0;
+  for (const SummaryStep& step : summary.steps) sum += static_cast<double>(step.duration_ns);
+  return sum / static_cast<double>(summary.steps.size());
+}
+
+// A long pause that the steps between do not account for by their numbers.
+bool is_long_pause(const RankSummary& earlier, const RankSummary& later) {
+  const auto pause = pause_between(earlier, later);
+  if (!pause || *pause <= kLongPauseNs) return false;
+  const double count =
+      static_cast<double>(later.steps.front().number) - static_cast<double>(earlier.steps.back().number);
+  return count * std::max(mean_step_ns(earlier), mean_step_ns(later)) < kFilled * *pause;
+}
+
+// As far as both say.
+bool are_of_one_machine(const RankSummary& a, const RankSummary& b) {
+  const bool same_number = a.device_number == b.device_number;
+  const bool other_gpu =
+      same_number && !a.device_name.empty() && !b.device_name.empty() && a.device_name != b.device_name;
+  const bool other_torch = !a.torch_version.empty() && !b.torch_version.empty() && a.torch_version != b.torch_version;
+  return a.host_name == b.host_name && !other_gpu && !other_torch;
+}
+
+// May `later` be another window of the process of `earlier`? The process's number and rank agree, and what a process
+// counts on goes on: CUPTI's numbers of its calls, or where there is no GPU the numbers of the steps and the time.
+bool may_be_next_window(const RankSummary& earlier, const RankSummary& later) {
+  if (!earlier.process_id || earlier.process_id != later.process_id || earlier.rank != later.rank) return false;
+  if (!are_of_one_machine(earlier, later) || are_strangers(earlier, later)) return false;
+  const auto pause = pause_between(earlier, later);
+  if (pause && *pause < 0) return false;
+  if (earlier.last_correlation && later.first_correlation) return *later.first_correlation > *earlier.last_correlation;
+  if (!pause || earlier.last_correlation || later.first_correlation) return false;
+  return later.steps.front().number > earlier.steps.back().number;
+}
+
+bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
+  return may_be_next_window(earlier, later) && !is_long_pause(earlier, later);
 }
 
 // Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
@@ -126,6 +176,21 @@ std::vector<Bundle> bundle_ranks(std::vector<Windows> processes) {
   return bundles;
 }
 
+namespace {
+
+std::string named(const RankSummary& summary) { return summary.source.empty() ? "a recording" : summary.source; }
+
+std::string and_others(std::size_t count) {
+  return count == 1 ? "" : " and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
+}
+
+// In hours or days: shorter pauses are none.
+std::string describe_pause(double pause_ns) {
+  const double hours = pause_ns / 3600e9;
+  const bool are_days = hours >= 48;
+  return std::to_string(static_cast<std::int64_t>(are_days ? hours / 24 : hours)) + (are_days ? " days" : " h");
+}
+
 std::string describe_later_windows(const std::vector<Windows>& processes) {
   std::size_t count = 0;
   const RankSummary* first = nullptr;
@@ -134,11 +199,45 @@ std::string describe_later_windows(const std::vector<Windows>& processes) {
     if (first == nullptr && windows.size() > 1) first = windows[1];
   }
   if (first == nullptr) return "";
-  const std::string others =
-      count == 1 ? "" : " and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
-  return (first->source.empty() ? "a recording" : first->source) + others +
+  return named(*first) + and_others(count) +
          (count == 1 ? " is a later window of a process that is there already, and no run of its own"
                      : " are later windows of processes that are there already, and no runs of their own");
+}
+
+// Those that only a long pause tells from a window of the newest process before them.
+std::string describe_doubtful(const std::vector<Windows>& processes) {
+  std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<const Windows*>> by_number;  // and rank
+  std::size_t count = 0;
+  const RankSummary *first = nullptr, *before = nullptr;
+  for (const Windows& windows : processes) {
+    const RankSummary& opening = *windows.front();
+    if (!opening.process_id) continue;
+    std::vector<const Windows*>& same = by_number[{*opening.process_id, opening.rank}];
+    const auto other = std::find_if(same.rbegin(), same.rend(), [&](const Windows* earlier) {
+      return may_be_next_window(*earlier->back(), opening);
+    });
+    if (other != same.rend() && count++ == 0) {
+      first = &opening;
+      before = (*other)->back();
+    }
+    same.push_back(&windows);
+  }
+  if (first == nullptr) return "";
+  return named(*first) + and_others(count) + " may be " + (count == 1 ? "a later window" : "later windows") +
+         " of the process of " + named(*before) +
+         " (the process number and the rank are the same, and what it counts goes on), but " +
+         describe_pause(pause_between(*before, *first).value_or(0)) + " lie between, which no steps account for: " +
+         (count == 1 ? "it counts as a run of its own" : "they count as runs of their own");
+}
+
+}  // namespace
+
+std::vector<std::string> describe_windows(const std::vector<Windows>& processes) {
+  std::vector<std::string> sentences;
+  for (std::string text : {describe_later_windows(processes), describe_doubtful(processes)}) {
+    if (!text.empty()) sentences.push_back(std::move(text));
+  }
+  return sentences;
 }
 
 }  // namespace stepscope

@@ -41,7 +41,9 @@ struct Bundle {
 // order of `processes`.
 [[nodiscard]] std::vector<Bundle> bundle_ranks(std::vector<Windows> processes);
 
-// "b.json is a later window of a process that is there already, and no run of its own"; empty if there are none.
-[[nodiscard]] std::string describe_later_windows(const std::vector<Windows>& processes);
+// What was counted as one run, and what as several though it may be one: "b.json is a later window of a process that is
+// there already, and no run of its own"; "b.json may be a later window of the process of a.json (...), but 52 h lie
+// between, ...". `processes` as group_by_process has them; none where nothing was in doubt.
+[[nodiscard]] std::vector<std::string> describe_windows(const std::vector<Windows>& processes);
 
 }  // namespace stepscope
