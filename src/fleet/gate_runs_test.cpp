@@ -114,10 +114,9 @@ TEST(GateRuns, HoursThatNoStepsFillPartTwoRunsAndAreSaid) {
   const RankSummary first = window({}, 100 * kSecond, 1000), second = window({}, 52 * kHour + 101 * kSecond, 3000);
   const GateSide side = gate_side({{second, first}, {}});
   ASSERT_EQ(side.runs.size(), 2U);
-  EXPECT_EQ(side.warnings, std::vector<std::string>{
-                               "rank-1 at 187301 may be a later window of the process of rank-1 at 100 (the process "
-                               "number and the rank are the same, and what it counts goes on), but 2 days lie "
-                               "between, which no steps account for: it counts as a run of its own"});
+  EXPECT_EQ(side.warnings,
+            std::vector<std::string>{"rank-1 at 187301 counts as a run of its own, though it may be a later window of "
+                                     "rank-1 at 100's process: 2 days lie between, which no steps account for"});
   // Its own windows are its own.
   const GateSide more = gate_side({{first, second, window({}, 53 * kHour, 5000)}, {}});
   ASSERT_EQ(more.runs.size(), 2U);
@@ -164,8 +163,9 @@ TEST(GateRuns, RanksThatWereStartedAgainAreSaidTogether) {
                                    {}});
   EXPECT_EQ(side.runs.size(), 2U);
   ASSERT_EQ(side.warnings.size(), 1U);
-  EXPECT_NE(side.warnings[0].find(" and 1 other may be later windows of the process of "), std::string::npos);
-  EXPECT_NE(side.warnings[0].find("but 9 h lie between"), std::string::npos);
+  EXPECT_NE(side.warnings[0].find(" and 1 other count as runs of their own, though they may be later windows of "),
+            std::string::npos);
+  EXPECT_NE(side.warnings[0].find("process: 9 h lie between"), std::string::npos);
 }
 
 TEST(GateRuns, CopiesCountOnce) {

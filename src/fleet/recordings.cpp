@@ -223,11 +223,11 @@ std::string describe_doubtful(const std::vector<Windows>& processes) {
     same.push_back(&windows);
   }
   if (first == nullptr) return "";
-  return named(*first) + and_others(count) + " may be " + (count == 1 ? "a later window" : "later windows") +
-         " of the process of " + named(*before) +
-         " (the process number and the rank are the same, and what it counts goes on), but " +
-         describe_pause(pause_between(*before, *first).value_or(0)) + " lie between, which no steps account for: " +
-         (count == 1 ? "it counts as a run of its own" : "they count as runs of their own");
+  const bool is_one = count == 1;
+  return named(*first) + and_others(count) + (is_one ? " counts as a run of its own" : " count as runs of their own") +
+         ", though " + (is_one ? "it may be a later window" : "they may be later windows") + " of " + named(*before) +
+         "'s process: " + describe_pause(pause_between(*before, *first).value_or(0)) +
+         " lie between, which no steps account for";
 }
 
 }  // namespace

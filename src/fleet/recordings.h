@@ -42,8 +42,8 @@ struct Bundle {
 [[nodiscard]] std::vector<Bundle> bundle_ranks(std::vector<Windows> processes);
 
 // What was counted as one run, and what as several though it may be one: "b.json is a later window of a process that is
-// there already, and no run of its own"; "b.json may be a later window of the process of a.json (...), but 52 h lie
-// between, ...". `processes` as group_by_process has them; none where nothing was in doubt.
+// there already, and no run of its own"; "b.json counts as a run of its own, though it may be a later window of
+// a.json's process: 52 h lie between, ...". `processes` as group_by_process has them; none where nothing was in doubt.
 [[nodiscard]] std::vector<std::string> describe_windows(const std::vector<Windows>& processes);
 
 }  // namespace stepscope
