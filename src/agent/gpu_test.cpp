@@ -377,6 +377,60 @@ TEST_F(GpuTest, BackwardNodesOfAGraphHaveTheStackOfTheirForward) {
   detach_torch();
 }
 
+// The engine sums the gradient of a bias after the node's own record has ended, inside its operator without a number.
+TEST_F(GpuTest, NodesThatTheEngineAddsAfterItsNodeHaveTheSameForward) {
+  FakeTorch torch;
+  state().options.graphs = true;
+  ASSERT_TRUE(attach_torch_library(FakeTorch::library()));
+  set_torch_detail(TorchDetail::kFull);
+  (void)attach(state().options);
+  std::thread([] {
+    note_forward_stack(78, 5, 4242);
+    note_forward_stack(78, 6, 4343);
+  }).join();
+  const auto node = [this](std::uintptr_t number) {
+    return [this, number] { cupti.graph_node(kGraphNodeCreated, number, 0); };
+  };
+  const auto evaluate = [](const std::string& name, const std::function<void()>& inside) {
+    FakeTorch::run(TorchScope::kFunction, "autograd::engine::evaluate_function: " + name, inside);
+  };
+  std::thread([&] {
+    evaluate("AddmmBackward0", [&] {
+      FakeTorch::run(TorchScope::kFunction, "aten::add", node(1));  // before the node: nothing is known
+      FakeTorch::run(TorchScope::kBackward, "AddmmBackward0", node(2), 5, 78);
+      FakeTorch::run(TorchScope::kFunction, "aten::sum",
+                     [&] { FakeTorch::run(TorchScope::kFunction, "aten::fill_", node(3)); });
+      node(4)();
+    });
+    evaluate("torch::autograd::AccumulateGrad", [&] {
+      FakeTorch::run(TorchScope::kFunction, "aten::detach", node(5));
+      FakeTorch::run(
+          TorchScope::kBackward, "torch::autograd::AccumulateGrad",
+          [&] { FakeTorch::run(TorchScope::kFunction, "aten::add_", node(6)); }, -1, 78);
+      FakeTorch::run(TorchScope::kFunction, "aten::add_", node(7));
+    });
+    // A backward inside a backward, and what comes after it on either level.
+    evaluate("CheckpointFunctionBackward", [&] {
+      FakeTorch::run(
+          TorchScope::kBackward, "CheckpointFunctionBackward",
+          [&] {
+            evaluate("AddmmBackward0", [&] {
+              FakeTorch::run(TorchScope::kBackward, "AddmmBackward0", {}, 6, 78);
+              FakeTorch::run(TorchScope::kFunction, "aten::sum", node(8));
+            });
+            FakeTorch::run(TorchScope::kFunction, "aten::copy_", node(9));
+          },
+          5, 78);
+      FakeTorch::run(TorchScope::kFunction, "aten::sum", node(10));
+    });
+    FakeTorch::run(TorchScope::kFunction, "aten::add", node(11));
+  }).join();
+  std::vector<std::uint32_t> stacks;
+  for (const GraphNodeOrigin& origin : take_graph_nodes()) stacks.push_back(origin.stack);
+  EXPECT_EQ(stacks, (std::vector<std::uint32_t>{0, 4242, 4242, 4242, 0, 0, 0, 4343, 4242, 4242, 0}));
+  detach_torch();
+}
+
 TEST_F(GpuTest, LaunchesIntoAGraphAreNoLaunchesUntilTheyAreReplayed) {
   AgentOptions options;
   options.graphs = true;

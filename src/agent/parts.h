@@ -44,7 +44,8 @@ enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kWarmUp, kFull };
 bool attach_torch() noexcept;
 void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside windows: only record_function spans
 [[nodiscard]] NameId innermost_op() noexcept;        // of the calling thread; empty id if none
-// Stack of the forward operator whose backward the calling thread is in; 0: none, or not known (--graphs alone knows).
+// Stack of the forward operator whose backward the calling thread is in, or has just ended while autograd's engine
+// still works for it; 0: none, or not known (--graphs alone knows).
 [[nodiscard]] std::uint32_t forward_stack_now() noexcept;
 [[nodiscard]] std::string torch_version() noexcept;
 

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "agent/forward_stacks.h"
 #include "agent/keep.h"
@@ -34,6 +35,7 @@ namespace {
 
 constexpr std::size_t kMostOps = 128;   // nested on one thread; composite operators in checkpoints reach some 30
 constexpr std::size_t kMostSpans = 64;  // open on one thread
+constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 
 struct Open {
   const TorchRecord* record;
@@ -54,6 +56,11 @@ struct ThreadOps {
   std::string inputs;                 // kept for its memory
   std::uint64_t torch_number = 0;     // PyTorch's of the thread; 0: not asked yet
   std::uint32_t outermost_stack = 0;  // of the operator that is open outermost, where forward stacks are kept
+  // The node that ended last inside an operator of autograd's engine, where forward stacks are kept: how deep it lay,
+  // when the engine's operator began, which tells it from the next at that depth, and the stack of its forward.
+  std::uint32_t ended_depth = 0;
+  TimeNs ended_in_ns = 0;
+  std::uint32_t ended_stack = 0;
 };
 
 struct Hook {
@@ -175,6 +182,25 @@ void end_op(const TorchRecord& record, TorchContext*) {
   }
 }
 
+std::uint32_t forward_stack_of(const Open& node) {
+  return forward_stack(static_cast<std::uint64_t>(node.forward_thread), node.sequence);
+}
+
+// In place of end_op for nodes, where forward stacks are kept: the engine goes on once the node has ended (it sums the
+// gradient of a bias, adds up those of a shared input), and what it launches is of the same forward.
+void end_node(const TorchRecord& record, TorchContext* context) {
+  if (ThreadOps* const thread = ThreadOwned<ThreadOps>::find(); thread != nullptr && thread->op_count >= 2) {
+    const Open& node = thread->ops[thread->op_count - 1];
+    const Open& around = thread->ops[thread->op_count - 2];
+    if (node.record == &record && node.forward_thread > 0 && name_text(around.name).starts_with(kEngine)) {
+      thread->ended_depth = thread->op_count - 1;
+      thread->ended_in_ns = around.start_ns;
+      thread->ended_stack = forward_stack_of(node);
+    }
+  }
+  end_op<TorchScope::kBackward>(record, context);
+}
+
 void forget_span(ThreadOps& thread, std::uint32_t at) {
   for (std::uint32_t i = at + 1; i < thread.span_count; ++i) thread.spans[i - 1] = thread.spans[i];
   --thread.span_count;
@@ -230,10 +256,10 @@ void end_span(const TorchRecord& record, TorchContext*) {
 }
 
 template <TorchScope kScope>
-TorchCallback op_callback(bool with_inputs) {
+TorchCallback op_callback(bool with_inputs, bool keeps_forward_stacks = false) {
   TorchCallback callback;
   callback.start = with_inputs ? start_op<kScope, true> : start_op<kScope, false>;
-  callback.end = end_op<kScope>;
+  callback.end = keeps_forward_stacks && kScope == TorchScope::kBackward ? end_node : end_op<kScope>;
   callback.scopes[static_cast<std::size_t>(kScope)] = true;
   callback.needs_inputs = with_inputs;
   return callback;
@@ -311,7 +337,8 @@ void set_torch_detail(TorchDetail detail) noexcept try {
   const bool with_inputs = options().shapes && now->layout.has_shapes();
   auto& handles = registered.handles;
   set_registered(now->torch, handles[0], is_full, op_callback<TorchScope::kFunction>(with_inputs));
-  set_registered(now->torch, handles[1], is_full, op_callback<TorchScope::kBackward>(with_inputs));
+  set_registered(now->torch, handles[1], is_full,
+                 op_callback<TorchScope::kBackward>(with_inputs, now->keeps_forward_stacks));
   set_registered(now->torch, handles[2], detail != TorchDetail::kOff, span_callback());
   if (detail != TorchDetail::kFull) leave_torch_memory();
   if (!options().allocations || detail == TorchDetail::kOff) return;
@@ -334,9 +361,8 @@ std::uint32_t forward_stack_now() noexcept {
   if (thread == nullptr) return 0;
   for (std::uint32_t left = thread->op_count; left != 0; --left) {
     const Open& open = thread->ops[left - 1];
-    if (open.forward_thread > 0) {
-      return forward_stack(static_cast<std::uint64_t>(open.forward_thread), open.sequence);
-    }
+    if (open.forward_thread > 0) return forward_stack_of(open);
+    if (left == thread->ended_depth && open.start_ns == thread->ended_in_ns) return thread->ended_stack;
   }
   return 0;
 }

@@ -219,6 +219,8 @@ void Worker::run() {
 
 CaptureFile* Worker::file() {
   if (file_ != nullptr || file_failed_) return file_.get();
+  // Before it is described: what changes meanwhile is said anew.
+  (void)wants_description_.exchange(false);
   Result<std::unique_ptr<CaptureFile>> made = setup_.create_file();
   if (!made) {
     file_failed_ = true;
@@ -228,7 +230,6 @@ CaptureFile* Worker::file() {
   }
   file_ = std::move(made.value());
   hook_writer_.emplace(*file_, ledger_);
-  wants_description_.store(false, std::memory_order_relaxed);
   return file_.get();
 }
 

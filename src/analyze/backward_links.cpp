@@ -20,9 +20,9 @@ class EngineOperators {
       is_engine_[i] = trace.text(StringId{i}).starts_with(kEngine) ? 1 : 0;
     }
   }
-  [[nodiscard]] bool has(OpId op) const {
-    return trace_.ops.forward_thread[op].value_or(0) > 0 || is_engine_[trace_.ops.name[op].value] != 0;
-  }
+  [[nodiscard]] bool has(OpId op) const { return trace_.ops.forward_thread[op].value_or(0) > 0 || evaluates(op); }
+  // Does it run a node, which is an operator inside it?
+  [[nodiscard]] bool evaluates(OpId op) const { return is_engine_[trace_.ops.name[op].value] != 0; }
 
  private:
   const Trace& trace_;
@@ -125,15 +125,19 @@ void join_forward(const Trace& trace, const EngineOperators& engine, BackwardLin
   const Makers makers = find_makers(trace, out);
   const Arrows arrows(trace);
   for (const OpId op : trace.ops.ids().ids()) {
-    if (out.is_backward[op] == 0) continue;
-    if (engine.has(op)) {
-      const auto maker = makers.find(trace.ops.sequence[op].value_or(-1));
-      if (maker != makers.end() && !maker->second.is_ambiguous) out.forward[op] = maker->second.op;
-      if (!out.forward[op].has_value()) out.forward[op] = arrows.forward_of(op);
-      if (!out.forward[op].has_value() && maker != makers.end()) out.forward[op] = maker->second.op;
-    }
+    if (out.is_backward[op] == 0 || !engine.has(op)) continue;
+    const auto maker = makers.find(trace.ops.sequence[op].value_or(-1));
+    if (maker != makers.end() && !maker->second.is_ambiguous) out.forward[op] = maker->second.op;
+    if (!out.forward[op].has_value()) out.forward[op] = arrows.forward_of(op);
+    if (!out.forward[op].has_value() && maker != makers.end()) out.forward[op] = maker->second.op;
     const OpId parent = trace.ops.parent[op];
-    if (!out.forward[op].has_value() && parent.has_value()) out.forward[op] = out.forward[parent];
+    const bool is_evaluated = parent.has_value() && engine.evaluates(parent);
+    if (is_evaluated && !out.forward[parent].has_value()) out.forward[parent] = out.forward[op];
+  }
+  for (const OpId op : trace.ops.ids().ids()) {
+    const OpId parent = trace.ops.parent[op];
+    if (out.is_backward[op] == 0 || out.forward[op].has_value() || !parent.has_value()) continue;
+    out.forward[op] = out.forward[parent];
   }
   // An arrow may point at the node inside the engine's operator: the outer one has the same cause.
   for (std::size_t i = trace.ops.start_ns.size(); i-- > 0;) {

@@ -119,6 +119,58 @@ TEST(BackwardLinks, WorkWithANumberInsideBackwardIsRecomputed) {
   EXPECT_EQ(links.forward[op_named(trace, "aten::mm")], op_named(trace, "aten::linear"));
 }
 
+// The agent hears the engine's operator without a number; the node inside it has one.
+TEST(BackwardLinks, WhatTheEngineLaunchesAfterANodeIsTheNodes) {
+  const Trace trace = trace_from_text(R"(
+    op        [first=][second]
+    op@bwd                      [eval=============][accumulate======]
+    op@bwd                       [node=][sum=]      [leaf===========]
+    op@bwd                        [mm=]  [fill]      [add_]
+    where
+      first = aten::linear seq 3
+      second = aten::gelu seq 4
+      eval = autograd::engine::evaluate_function: AddmmBackward0
+      node = AddmmBackward0 seq 3 fwd 1
+      mm = aten::mm
+      sum = aten::sum
+      fill = aten::fill_
+      accumulate = autograd::engine::evaluate_function: torch::autograd::AccumulateGrad
+      leaf = torch::autograd::AccumulateGrad fwd 1
+      add_ = aten::add_
+  )");
+  const BackwardLinks links = compute_backward_links(trace);
+  for (const char* name :
+       {"aten::mm", "aten::sum", "aten::fill_", "autograd::engine::evaluate_function: AddmmBackward0"}) {
+    EXPECT_EQ(links.forward[op_named(trace, name)], op_named(trace, "aten::linear")) << name;
+  }
+  EXPECT_FALSE(links.forward[op_named(trace, "aten::add_")].has_value()) << "a leaf has no forward operator";
+}
+
+// A function whose backward runs another backward, as checkpoints do: each node inside keeps its own cause.
+TEST(BackwardLinks, ABackwardInsideABackwardHasItsOwnNodes) {
+  const Trace trace = trace_from_text(R"(
+    op        [checkpoint][linear]
+    op@bwd                 [outer========================================]
+    op@bwd                  [whole=====================================]
+    op@bwd                   [again][inner=============]  [copy]
+    op@bwd                           [node=][sum==]
+    where
+      checkpoint = CheckpointFunction seq 3
+      linear = aten::linear seq 4
+      outer = autograd::engine::evaluate_function: CheckpointFunctionBackward
+      whole = CheckpointFunctionBackward seq 3 fwd 1
+      again = aten::addmm seq 9
+      inner = autograd::engine::evaluate_function: AddmmBackward0
+      node = AddmmBackward0 seq 4 fwd 1
+      sum = aten::sum
+      copy = aten::copy_
+  )");
+  const BackwardLinks links = compute_backward_links(trace);
+  EXPECT_EQ(links.forward[op_named(trace, "aten::copy_")], op_named(trace, "CheckpointFunction"));
+  EXPECT_EQ(links.forward[op_named(trace, "aten::sum")], op_named(trace, "aten::linear"));
+  EXPECT_EQ(links.forward[op_named(trace, "aten::addmm")], op_named(trace, "CheckpointFunction"));
+}
+
 // Two threads used number 7; only the arrow says which one the backward operator belongs to.
 TEST(BackwardLinks, TheArrowDecidesWhereNumbersDoNot) {
   Fragment fragment;

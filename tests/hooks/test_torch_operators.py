@@ -108,6 +108,28 @@ class Operators(unittest.TestCase):
         self.assertEqual([lines[1].split()[-1].split(".")[-1] for lines in seen], ["second", "first"])
         self.assertEqual(held.probe_forward_stack(), 0)
 
+    def test_what_the_engine_does_after_a_node_has_the_line_of_its_forward(self):
+        # It sums what the addition broadcast once AddBackward0 has ended; a mode on its thread sees the sum.
+        seen = []
+
+        class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                seen.append((function.overloadpacket.__name__, stack_lines(held.probe_forward_stack())))
+                return function(*args, **(kwargs or {}))
+
+        def broadcast(x, bias):
+            return x + bias
+        bias = torch.ones(3, requires_grad=True)
+        held.probe_detail(2)
+        total = broadcast(torch.ones(4, 3, requires_grad=True), bias).sum()
+        bias.grad = torch.ones(3)
+        with Watch():
+            total.backward()
+        (of_sum,) = (lines for name, lines in seen if name == "sum")
+        self.assertEqual([line.split()[-1].split(".")[-1] for line in of_sum[:1]], ["broadcast"])
+        self.assertEqual([lines for name, lines in seen if name.startswith("add")], [[]], "a leaf has no forward")
+        self.assertEqual(tuple(bias.grad), (5, 5, 5))
+
     def test_the_same_operators_as_torch_profiler(self):
         for function in (work, optimize):
             ours, theirs = self.profiled(function)

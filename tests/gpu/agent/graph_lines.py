@@ -3,18 +3,22 @@
     stepscope run --paused --graphs --no-report --out DIR -- python3 graph_lines.py     one window of 20 replays
     graph_lines.py --check PROGRAM DIR                                                 the table
 
-Every kernel of the replays must have the operator it was captured under; each that came of the model's own line must have
-a stack with that line, those of the backward included, which runs on a thread without Python.
+Every kernel of the replays must have the operator it was captured under and a stack with the line of the model that it came of,
+those of the backward included, which runs on a thread without Python. One kind has no line: what autograd adds to the gradients
+of parameters (AccumulateGrad) comes of no forward operator.
 """
 import collections
 import ctypes
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
 REPLAYS = 20
+PARAMETERS = 4
+OF_LEAVES = "aten::add_"  # the optimizer's are _foreach_ operators
 
 
 def loop():
@@ -24,6 +28,7 @@ def loop():
     agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
     first, second = (torch.nn.Linear(512, 512).cuda() for _ in range(2))
     parameters = [*first.parameters(), *second.parameters()]
+    assert len(parameters) == PARAMETERS
     optimizer = torch.optim.AdamW(parameters, lr=1e-4, capturable=True)
     batch = torch.randn(256, 512, device="cuda")
 
@@ -32,7 +37,7 @@ def loop():
         loss = torch.tanh(second(hidden)).square().mean()  # LINE forward two
         loss.backward()  # LINE backward
         optimizer.step()  # LINE optimizer
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad(set_to_none=False)  # LINE zero_grad
 
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -54,7 +59,8 @@ def loop():
 
 def check(program, folder):
     with open(__file__) as file:
-        lines = {text.split("  # LINE ")[1].strip(): number for number, text in enumerate(file, 1) if "  # LINE " in text}
+        marks = [(re.search(r"  # LINE ([a-z_ ]+)$", text), number) for number, text in enumerate(file, 1)]
+    lines = {mark[1]: number for mark, number in marks if mark}
     (path,) = glob.glob(folder + "/*.stepscope")
     trace = folder + "/graph_lines.pt.trace.json"
     subprocess.run([program, "convert", path, "-o", trace], check=True)
@@ -68,13 +74,15 @@ def check(program, folder):
         found = ", ".join(name for name, number in lines.items() if f"graph_lines.py({number})" in stack)
         by_line[found or "none"] += 1
         if not found:
-            without[(operator, stack[-100:])] += 1
+            without[(operator, stack)] += 1
     print(f"{len(kernels)} kernels of {REPLAYS} replays; without an operator {unnamed}; by line {dict(by_line)}")
+    of_leaves = without.pop((OF_LEAVES, ""), 0)
+    print(f"  of gradients that are added to their leaves, which no line of the forward makes: {of_leaves} (of {PARAMETERS * REPLAYS} at most)")
     for (operator, stack), count in without.most_common(8):
-        print(f"  without a line: {count} of {operator or 'no operator'} {stack}")
-    missing = {"forward one", "forward two", "optimizer"} - set(by_line)
+        print(f"  without a line: {count} of {operator or 'no operator'} {stack[-100:]}")
+    missing = set(lines) - {name for found in by_line for name in found.split(", ")}
     print("lines not seen:", missing or "none")
-    sys.exit(1 if unnamed or missing or by_line["none"] or not kernels else 0)
+    sys.exit(1 if unnamed or missing or without or of_leaves > PARAMETERS * REPLAYS or not kernels else 0)
 
 
 if __name__ == "__main__":
