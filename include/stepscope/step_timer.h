@@ -64,7 +64,9 @@ struct StepTimes {
   std::vector<std::string> warnings;  // what spoils these times: sentences
 
   [[nodiscard]] std::int64_t median_ns() const;  // the element n / 2 of the sorted steps
-  [[nodiscard]] std::int64_t p10_ns() const;     // interpolated, as numpy.percentile
+  // Interpolated, as numpy.percentile, but p90 is never below the median: of two steps, whose median is the longer one,
+  // it is that one too. So p10 <= median <= p90, of the data as well.
+  [[nodiscard]] std::int64_t p10_ns() const;
   [[nodiscard]] std::int64_t p90_ns() const;
   [[nodiscard]] std::optional<std::int64_t> data_median_ns() const;  // missing when no data was timed
   [[nodiscard]] std::optional<std::int64_t> data_p10_ns() const;

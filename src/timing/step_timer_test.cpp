@@ -100,6 +100,28 @@ TEST(StepTimer, TheMedianIsAnElementAndPercentilesInterpolate) {
   EXPECT_EQ(times.p90_ns(), 37);
 }
 
+TEST(StepTimer, P10MedianAndP90AreInOrderForEveryNumberOfSteps) {
+  std::mt19937 random(18);
+  for (std::size_t count = 1; count <= 40; ++count) {
+    for (int round = 0; round < 20; ++round) {
+      StepTimes times;
+      for (std::size_t step = 0; step < count; ++step) {
+        times.steps_ns.push_back(static_cast<std::int64_t>(random() % 1000) * (random() % 5 == 0 ? 1000 : 1));
+        times.data_ns.push_back(static_cast<std::int64_t>(random() % 3));
+      }
+      EXPECT_LE(times.p10_ns(), times.median_ns()) << count << " steps";
+      EXPECT_LE(times.median_ns(), times.p90_ns()) << count << " steps";
+      EXPECT_LE(times.data_p10_ns(), times.data_median_ns()) << count << " steps";
+      EXPECT_LE(times.data_median_ns(), times.data_p90_ns()) << count << " steps";
+    }
+  }
+  StepTimes two;
+  two.steps_ns = {30, 10};
+  EXPECT_EQ(two.p10_ns(), 12);
+  EXPECT_EQ(two.median_ns(), 30);
+  EXPECT_EQ(two.p90_ns(), 30);
+}
+
 TEST(StepTimer, OutliersAreNamedByTheirStep) {
   FakeClock clock;
   StepTimer timer(options_of(clock, 2));
@@ -135,7 +157,7 @@ TEST(StepTimer, DataIsTimedOnTheHostAndApart) {
   EXPECT_EQ(times.steps_ns, (Times{500, 600}));
   EXPECT_EQ(times.data_median_ns(), 60);
   EXPECT_EQ(times.data_p10_ns(), 51);
-  EXPECT_EQ(times.data_p90_ns(), 59);
+  EXPECT_EQ(times.data_p90_ns(), 60) << "never below the median";
 }
 
 TEST(StepTimer, DataFetchedInAStepBelongsToTheNext) {
@@ -421,7 +443,7 @@ TEST(StepTimer, RandomStepsAgreeWithTheDefinitions) {
       return below + (above - below) * (place - std::floor(place));
     };
     EXPECT_NEAR(static_cast<double>(times.p10_ns()), at(0.1), 0.51);
-    EXPECT_NEAR(static_cast<double>(times.p90_ns()), at(0.9), 0.51);
+    EXPECT_NEAR(static_cast<double>(times.p90_ns()), std::max(at(0.9), static_cast<double>(times.median_ns())), 0.51);
     Times others(sorted.begin(), sorted.end() - 1);
     std::vector<std::int64_t> outliers;
     if (sorted.size() >= 3) {

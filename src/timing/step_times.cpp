@@ -1,7 +1,8 @@
 // What StepTimes says about its numbers, and its text.
 //
 // The median is an element of the sample (n / 2 of the sorted ones) and not the mean of two: it is a step that
-// happened.
+// happened. That element lies at n / 2, and the interpolated p90 at 0.9 * (n - 1): below it where n is 2, and nowhere
+// else. Rejected: elements for p10 and p90 too, which would no longer be the percentiles of `stepscope report`.
 #include <algorithm>
 
 #include "stats/outliers.h"
@@ -19,6 +20,12 @@ std::optional<std::int64_t> upper_median(std::vector<std::int64_t> sample) {
   const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
   std::nth_element(sample.begin(), middle, sample.end());
   return *middle;
+}
+
+std::optional<std::int64_t> p90_of(const std::vector<std::int64_t>& sample) {
+  const std::optional<std::int64_t> interpolated = quantile_ns(sample, 0.9);
+  if (!interpolated) return std::nullopt;
+  return std::max(*interpolated, *upper_median(sample));
 }
 
 std::string show(std::int64_t ns) { return show_time(static_cast<double>(ns)); }
@@ -67,10 +74,10 @@ std::string outlier_lines(const StepTimes& times, std::size_t most) {
 
 std::int64_t StepTimes::median_ns() const { return upper_median(steps_ns).value_or(0); }
 std::int64_t StepTimes::p10_ns() const { return quantile_ns(steps_ns, 0.1).value_or(0); }
-std::int64_t StepTimes::p90_ns() const { return quantile_ns(steps_ns, 0.9).value_or(0); }
+std::int64_t StepTimes::p90_ns() const { return p90_of(steps_ns).value_or(0); }
 std::optional<std::int64_t> StepTimes::data_median_ns() const { return upper_median(data_ns); }
 std::optional<std::int64_t> StepTimes::data_p10_ns() const { return quantile_ns(data_ns, 0.1); }
-std::optional<std::int64_t> StepTimes::data_p90_ns() const { return quantile_ns(data_ns, 0.9); }
+std::optional<std::int64_t> StepTimes::data_p90_ns() const { return p90_of(data_ns); }
 
 std::string StepTimes::to_string(std::size_t most_outliers) const {
   std::string text = show_counted(steps_ns.size(), "step", "steps") + " after " +

@@ -184,6 +184,9 @@ class Steps(unittest.TestCase):
         self.assertEqual(len(times.steps), 4)
         self.assertGreater(times.median, 0.001)
         self.assertLessEqual(times.p10, times.p90)
+        two = time_steps(time.sleep, [0.0, 0.002, 0.0001], warmup=1)  # the longer of two is their median
+        self.assertLessEqual(two.p10, two.median)
+        self.assertLessEqual(two.median, two.p90)
         with self.assertRaises(ValueError):
             time_steps(lambda batch: None, range(2))
         with self.assertRaises(ZeroDivisionError):
