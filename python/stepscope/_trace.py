@@ -237,7 +237,7 @@ class Trace:
 
         `steps`: name of the span that is one step (found where it is empty); `whole_file`: account for everything, not
         for the steps alone; `device`: CUDA ordinal; `peak_flops`: FLOP/s of one GPU, dense, for MFU; `top`: rows of the
-        tables, 0 for none.
+        tables, 0 for none. Raises ValueError, naming what there is, where the trace has no such span or device.
         """
         request = (steps, whole_file, device, peak_flops, top)
         return Report(self._recording.report_json(_core.Request(*request)), ReportText(self, request))
@@ -308,7 +308,10 @@ class Run(Sequence[Trace]):
         return len(self.traces)
 
     def report(self, *, steps: str = "", top: int = 0) -> Report:
-        """One row a recording, the worst first, and what all of them together show (stragglers)."""
+        """One row a recording, the worst first, and what all of them together show (stragglers).
+
+        `steps`, `top`: as Trace.report. Raises ValueError, naming the file, where one has no span of that name.
+        """
         request = (steps, False, None, None, top)
         recordings = [trace._recording for trace in self.traces]
         return Report(_core.report_json(recordings, _core.Request(*request)), ReportText(self, request))

@@ -1,9 +1,13 @@
-// The same straight list as the command `report`: facts, findings, verdict, report.
+// The same straight list as the command `report`: what was asked is looked at, then facts, findings, verdict, report.
 #include "python/recording.h"
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "fleet/summarize.h"
+#include "report/asked.h"
+#include "report/text.h"
 #include "rules/rules.h"
 
 namespace stepscope::python {
@@ -23,9 +27,16 @@ std::string key_of(const Request& request) {
                      request.peak_flops_per_s.value_or(-1));
 }
 
+// Where the request does not fit: ValueError. Thrown without Python's lock, so as C++'s own kind.
+void refuse_misfit(const Trace& trace, const Request& request, const std::string& name) {
+  const std::string wrong = check_asked(trace, request.steps_name, request.device);
+  if (!wrong.empty()) throw std::invalid_argument(name + wrong);
+}
+
 }  // namespace
 
 std::shared_ptr<const Facts> Recording::facts(const Request& request) const {
+  refuse_misfit(*trace_, request, "");
   const std::lock_guard lock(guard_);
   const std::string key = key_of(request);
   if (facts_ == nullptr || facts_key_ != key) {
@@ -50,6 +61,7 @@ RankReports report_together(const std::vector<RecordingPointer>& recordings, con
   std::vector<Report> reports;
   RunSummary run;
   for (const RecordingPointer& recording : recordings) {
+    refuse_misfit(recording->trace(), request, clean_text(recording->trace().info.source) + ": ");
     reports.push_back(recording->report(request));
     const std::shared_ptr<const Facts> facts = recording->facts(request);
     const std::vector<Finding> findings = find_all({recording->trace(), *facts});

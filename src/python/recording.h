@@ -28,7 +28,8 @@ class Recording {
 
   [[nodiscard]] const Trace& trace() const { return *trace_; }
   [[nodiscard]] const ArrowTrace& arrow() const { return arrow_; }
-  // Thread-safe; kept for the latest request.
+  // Thread-safe; kept for the latest request. Throws std::invalid_argument (ValueError) where no span has the name or
+  // no device the number that is asked for, as `report` below.
   [[nodiscard]] std::shared_ptr<const Facts> facts(const Request& request) const;
   [[nodiscard]] Report report(const Request& request) const;
 
@@ -42,7 +43,7 @@ class Recording {
 
 using RecordingPointer = std::shared_ptr<const Recording>;
 
-// Several ranks of one run, looked at together where they are one.
+// Several ranks of one run, looked at together where they are one. Throws as facts, naming the file.
 [[nodiscard]] RankReports report_together(const std::vector<RecordingPointer>& recordings, const Request& request);
 
 }  // namespace stepscope::python

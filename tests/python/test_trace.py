@@ -145,6 +145,23 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "sort"):
             trace.ops_text(sort="speed")
 
+    def test_a_report_of_what_is_not_there_is_refused_in_the_words_of_the_command(self):
+        from stepscope import _program
+
+        trace, run = stepscope.load(support.SOLID), stepscope.load(support.RANKS)
+        for asked, option in (({"device": 9}, "--device=9"), ({"steps": "nosuch"}, "--steps=nosuch")):
+            with self.assertRaises(ValueError) as caught:
+                trace.report(**asked)
+            self.assertRegex(str(caught.exception), "no device 9 in the file; it has: |no span is named `nosuch`; the file has: ")
+            command = [str(_program.path()), "report", str(support.SOLID), option]
+            told = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(told.returncode, 2)
+            self.assertIn(str(caught.exception), told.stderr)
+        with self.assertRaisesRegex(ValueError, f"^{support.RANKS[0]}: no span is named `nosuch`"):
+            run.report(steps="nosuch")
+        self.assertEqual(trace.report(steps="ProfilerStep", device=trace.report()["devices"][0]["device"])["asked"]["steps_name"],
+                         "ProfilerStep")
+
 
 def report_of(path):
     return stepscope.load(path).report(top=0).verdict
