@@ -75,28 +75,46 @@ class Lightning(unittest.TestCase):
             self.assertIn("3 steps", out.getvalue())
             self.assertEqual(len(list(folder.glob("log/*.pt.trace.json.gz"))), 1)
 
-    def test_too_few_batches_leave_no_report_and_no_capture_behind(self):
+    def nothing_left(self, failure=None, **plan):
+        """Fits 14 batches (the one of number 9 raises `failure`); what was said, where nothing else may be left."""
         from stepscope.integrations.lightning import StepscopeCallback
         from stepscope.torch import profile
 
-        callback = StepscopeCallback(wait=50)
-        self.fit(callback)
-        self.assertIsNone(callback.report)
-        with profile():
-            pass
+        def step(index):
+            if failure is not None and index == 9:
+                raise failure
 
-    def test_an_exception_in_training_ends_the_capture(self):
+        with in_a_folder() as folder:
+            callback = StepscopeCallback(directory="log", **plan)
+            with contextlib.redirect_stderr(io.StringIO()) as out:
+                with contextlib.nullcontext() if failure is None else self.assertRaises(type(failure)):
+                    self.fit(callback, model_step=step)
+            self.assertIsNone(callback.report)
+            self.assertEqual(list(folder.rglob("*.json*")), [])
+        with profile():  # no capture under way
+            pass
+        self.assertNotIn("verdict", out.getvalue())
+        return [line for line in out.getvalue().splitlines() if "stepscope" in line]
+
+    def test_a_fit_that_is_too_short_leaves_a_line_that_says_so(self):
+        self.assertEqual(self.nothing_left(wait=50, warmup=2, active=3),
+                         ["stepscope: no report: training ended after 14 whole steps of wait 50, warmup 2, active 3"])
+        # The end comes within the window.
+        self.assertEqual(self.nothing_left(wait=5, warmup=2, active=30),
+                         ["stepscope: no report: training ended after 14 whole steps of wait 5, warmup 2, active 30"])
+
+    def test_a_fit_that_fails_within_the_window_too(self):
+        self.assertEqual(self.nothing_left(ZeroDivisionError(), wait=5, warmup=2, active=5),
+                         ["stepscope: no report: training ended after 9 whole steps of wait 5, warmup 2, active 5"])
+
+    def test_a_window_that_ends_with_the_fit_is_whole(self):
         from stepscope.integrations.lightning import StepscopeCallback
-        from stepscope.torch import profile
 
-        def fail(index):
-            if index == 4:
-                raise ZeroDivisionError
-
-        with self.assertRaises(ZeroDivisionError):
-            self.fit(StepscopeCallback(wait=1, warmup=1, active=5), model_step=fail)
-        with profile():
-            pass
+        callback = StepscopeCallback(wait=9, warmup=2, active=3)
+        with contextlib.redirect_stderr(io.StringIO()) as out:
+            self.fit(callback)
+        self.assertEqual(callback.report["steps"]["count"], 3)
+        self.assertNotIn("no report", out.getvalue())
 
 
 @support.needs("torch", "transformers", "accelerate")
@@ -118,6 +136,12 @@ class HuggingFace(unittest.TestCase):
                 names["trainer"].train()
         self.assertEqual(names["callback"].report["steps"]["count"], 3)
         self.assertIn("3 steps", out.getvalue())
+        # The same trainer once more, too short for the window: the report of the first stays, and one line says why.
+        with contextlib.redirect_stderr(io.StringIO()) as out, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            names["trainer"].args.max_steps = 2
+            names["trainer"].train()
+        self.assertRegex(out.getvalue(), "no report: training ended after 2 whole steps of wait 5, warmup 2, active 3")
 
 
 if __name__ == "__main__":
