@@ -142,10 +142,13 @@ class StatsBuilder {
   void count_now() {
     std::array<std::array<std::int64_t, kStatPoolCount>, kAllocatorMetricCount> now{};
     bool knows_requested = true;
+    bool knows_counts = true;  // else only the sum of some allocations is
     for (const SnapshotSegmentId id : snapshot_.devices.segments[device_].ids())
-      count_segment_now(id, now, knows_requested);
+      count_segment_now(id, now, knows_requested, knows_counts);
     for (std::size_t metric = 0; metric < kAllocatorMetricCount; ++metric) {
-      if (static_cast<AllocatorMetric>(metric) == AllocatorMetric::kRequestedBytes && !knows_requested) continue;
+      const auto kind = static_cast<AllocatorMetric>(metric);
+      if (kind == AllocatorMetric::kRequestedBytes && !knows_requested) continue;
+      if ((kind == AllocatorMetric::kAllocation || kind == AllocatorMetric::kActive) && !knows_counts) continue;
       for (std::size_t pool = 0; pool < kStatPoolCount; ++pool)
         stats_.metrics[metric][pool].current = now[metric][pool];
     }
@@ -153,7 +156,7 @@ class StatsBuilder {
 
   void count_segment_now(SnapshotSegmentId id,
                          std::array<std::array<std::int64_t, kStatPoolCount>, kAllocatorMetricCount>& now,
-                         bool& knows_requested) const {
+                         bool& knows_requested, bool& knows_counts) const {
     const SnapshotSegments& segments = snapshot_.segments;
     const auto pool = static_cast<std::size_t>(segments.is_small[id] != 0 ? StatPool::kSmall : StatPool::kLarge);
     const auto add = [&](AllocatorMetric metric, std::int64_t bytes) {
@@ -173,6 +176,7 @@ class StatsBuilder {
         add(AllocatorMetric::kInactiveSplitBytes, size);
         continue;
       }
+      knows_counts = knows_counts && snapshot_.blocks.is_sum[block] == 0;
       add(AllocatorMetric::kActive, 1);
       add(AllocatorMetric::kActiveBytes, size);
       knows_requested = knows_requested && snapshot_.blocks.requested_bytes[block].has_value();

@@ -47,7 +47,7 @@ std::vector<ByteTimeGroup> group_byte_time(const MemorySnapshot& snapshot, const
     const double held_us = std::max(static_cast<double>(to) - static_cast<double>(from), 0.0);
     sums[group].byte_seconds += static_cast<double>(bytes) * held_us / kMicrosecondsPerSecond;
     sums[group].bytes = add_wrapping(sums[group].bytes, bytes);
-    ++sums[group].count;
+    sums[group].count = add_counts(sums[group].count, count_of(facts.allocations, row));
   }
   std::sort(sums.begin(), sums.end(), [](const ByteTimeGroup& a, const ByteTimeGroup& b) {
     return a.byte_seconds != b.byte_seconds ? a.byte_seconds > b.byte_seconds : a.name < b.name;

@@ -43,11 +43,11 @@ void count_device_calls(const MemorySnapshot& snapshot, DeviceMemoryFacts& devic
   }
 }
 
-std::size_t count_older(const Allocations& allocations, IdRange<AllocationId> rows) {
-  std::size_t count = 0;
+MaybeInt count_older(const Allocations& allocations, IdRange<AllocationId> rows) {
+  MaybeInt count = 0;
   for (const AllocationId row : rows.ids()) {
     if (allocations.alloc_entry[row].has_value()) break;
-    ++count;
+    count = add_counts(count, count_of(allocations, row));
   }
   return count;
 }
@@ -57,7 +57,7 @@ void pair_and_size(const MemorySnapshot& snapshot, DeviceMemoryFacts& device, Al
   const Pairing pairing = pair_allocations(snapshot, device.device, rounding, allocations);
   device.allocations = pairing.rows;
   device.contradiction_count = pairing.contradiction_count;
-  device.older_count = static_cast<std::int64_t>(count_older(allocations, pairing.rows));
+  device.older_count = count_older(allocations, pairing.rows);
   device.estimated_size_count =
       follow_block_layout(snapshot, device.device, pairing, rounding, allocations).estimated_count;
 }
@@ -79,7 +79,7 @@ void sum_levels(const MemorySnapshot& snapshot, const Allocations& allocations, 
 }
 
 bool is_whole_life(const MemorySnapshot& snapshot, DeviceMemoryFacts& device) {
-  return device.has_history && device.older_count == 0 && device.contradiction_count == 0 &&
+  return device.has_history && device.older_count == MaybeInt{0} && device.contradiction_count == 0 &&
          level_of(device, MemoryLevelKind::kReserved).start_bytes == 0 &&
          snapshot.devices.is_history_cut[device.device] == 0;
 }

@@ -53,7 +53,9 @@ enum class CategorySource : std::uint8_t { kNone, kRecorded, kAddressMap, kInfer
   COLUMN(SnapshotAnnotationId, span, "START of the innermost annotation open at the allocation; empty: none") \
   COLUMN(MemoryCategory, category, "see category_source")                                                     \
   COLUMN(CategorySource, category_source, "kNone: kUnknown")                                                  \
-  COLUMN(std::uint8_t, is_free_pending_at_start, "1: its free was requested before the history: active, not allocated")
+  COLUMN(std::uint8_t, is_free_pending_at_start,                                                              \
+         "1: its free was requested before the history: active, not allocated")                               \
+  COLUMN(std::uint8_t, is_sum, "1: stands for allocations of which only the sum is known; held throughout")
 STEPSCOPE_TABLE(Allocations, AllocationId, STEPSCOPE_ALLOCATION_COLUMNS);
 
 // Free memory that an allocator holds from the device, in pieces.
@@ -99,7 +101,9 @@ struct DeviceMemoryFacts {
   // Entries whose effect contradicts what was known (a second alloc at a live address, a free of nothing that was or is
   // live): the recording lost something, so levels may be wrong by this much.
   std::int64_t contradiction_count = 0;
-  std::int64_t older_count = 0;  // allocations older than the history; their bytes are levels[...].start_bytes
+  // Allocations older than the history; their bytes are levels[...].start_bytes. Missing where a trace tells only their
+  // sum.
+  MaybeInt older_count = 0;
   // Nothing is older than the history and it lost nothing, so the peaks are those of the process: what
   // torch.cuda.max_memory_allocated() gave, unless it was reset. Else a higher peak may lie before the history.
   bool is_whole_life = false;
@@ -145,13 +149,26 @@ struct MemoryFactsOptions {
 [[nodiscard]] std::vector<AllocationId> find_live(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                   SnapshotDeviceId device, std::size_t moment);
 
+// The same without what is held throughout, whose number of allocations is not known: in a difference of two moments it
+// cancels out.
+[[nodiscard]] std::vector<AllocationId> find_changing(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                                      SnapshotDeviceId device, std::size_t moment);
+
 enum class LiveGrouping : std::uint8_t { kLine, kStack, kCategory, kSpan, kModule, kDevice, kStream, kPool };
 
 struct LiveGroup {
   std::string name;  // "train.py:41 forward", or one of the phrases below
   std::int64_t bytes = 0;
-  std::int64_t count = 0;
+  MaybeInt count = 0;  // of allocations; missing where some of the bytes are such a sum (Allocations::is_sum)
 };
+// 1; missing of a sum.
+[[nodiscard]] inline MaybeInt count_of(const Allocations& allocations, AllocationId row) {
+  return allocations.is_sum[row] != 0 ? MaybeInt{} : MaybeInt{1};
+}
+// Missing if either is.
+[[nodiscard]] inline MaybeInt add_counts(MaybeInt a, MaybeInt b) {
+  return a.has_value() && b.has_value() ? MaybeInt{a.value() + b.value()} : MaybeInt{};
+}
 inline constexpr std::string_view kNoFramesRecorded = "no frames recorded";
 inline constexpr std::string_view kOlderThanHistory = "older than the history";
 // What the autograd engine made, where the forward operator's frames were recorded: "backward of train.py:41 forward".
@@ -203,7 +220,8 @@ struct StepGrowth {
 struct ByteTimeGroup {
   std::string name;
   double byte_seconds = 0;
-  std::int64_t bytes = 0, count = 0;
+  std::int64_t bytes = 0;
+  MaybeInt count = 0;  // as of LiveGroup
 };
 [[nodiscard]] std::vector<ByteTimeGroup> group_byte_time(const MemorySnapshot& snapshot, const MemoryFacts& facts,
                                                          SnapshotDeviceId device, LiveGrouping by);

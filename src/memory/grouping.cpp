@@ -181,7 +181,7 @@ std::vector<LiveGroup> group_live(const MemorySnapshot& snapshot, const MemoryFa
     const std::uint32_t group = groups.find(allocation);
     if (group >= sums.size()) sums.push_back({groups.name(group), 0, 0});
     sums[group].bytes = add_wrapping(sums[group].bytes, facts.allocations.requested_bytes[allocation]);
-    ++sums[group].count;
+    sums[group].count = add_counts(sums[group].count, count_of(facts.allocations, allocation));
   }
   return sort_groups(std::move(sums));
 }
@@ -213,13 +213,14 @@ std::vector<StepGrowth> find_step_growth(const MemorySnapshot& snapshot, const M
     LiveGroup& grown = sums[group].grown;
     const std::int64_t bytes = facts.allocations.requested_bytes[row];
     grown.bytes = is_more ? add_wrapping(grown.bytes, bytes) : subtract_wrapping(grown.bytes, bytes);
-    grown.count += is_more ? 1 : -1;
+    grown.count = grown.count.value() + (is_more ? 1 : -1);
     return group;
   };
-  for (const AllocationId row : find_live(snapshot, facts, device, moments[1])) count(row, false);
+  for (const AllocationId row : find_changing(snapshot, facts, device, moments[1])) count(row, false);
   const std::size_t first_entry = snapshot.devices.entries[device].begin;
   const std::size_t last_step = moments.size() - 2;
-  for (const AllocationId row : find_live(snapshot, facts, device, moments.back())) {  // in the order of their making
+  for (const AllocationId row :
+       find_changing(snapshot, facts, device, moments.back())) {  // in the order of their making
     const std::uint32_t group = count(row, true);
     const SnapshotEntryId made = facts.allocations.alloc_entry[row];
     if (!made.has_value() || made.value < first_entry + moments[1]) continue;

@@ -14,7 +14,7 @@ const SnapshotDeviceId kFirst(0);
 std::string text_of(const std::vector<LiveGroup>& groups) {
   std::string text;
   for (const LiveGroup& group : groups) {
-    text += group.name + " " + std::to_string(group.bytes / kMiB) + " " + std::to_string(group.count) + "\n";
+    text += group.name + " " + std::to_string(group.bytes / kMiB) + " " + std::to_string(group.count.value()) + "\n";
   }
   return text;
 }

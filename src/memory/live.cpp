@@ -17,4 +17,11 @@ std::vector<AllocationId> find_live(const MemorySnapshot& snapshot, const Memory
   return live;
 }
 
+std::vector<AllocationId> find_changing(const MemorySnapshot& snapshot, const MemoryFacts& facts,
+                                        SnapshotDeviceId device, std::size_t moment) {
+  std::vector<AllocationId> live = find_live(snapshot, facts, device, moment);
+  std::erase_if(live, [&](AllocationId row) { return facts.allocations.is_sum[row] != 0; });
+  return live;
+}
+
 }  // namespace stepscope

@@ -97,6 +97,7 @@ class DevicePairing {
         row.pool = snapshot_.segments.pool[older.segment];
         row.stack = blocks.stack[older.block];
         row.is_free_pending_at_start = blocks.state[older.block] == BlockState::kActivePendingFree;
+        row.is_sum = blocks.is_sum[older.block];
       }
       open_[out_.addresses.find(older.address)] = into_.push_back(row).value;
     }

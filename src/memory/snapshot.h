@@ -127,7 +127,8 @@ STEPSCOPE_TABLE(SnapshotSegments, SnapshotSegmentId, STEPSCOPE_SNAPSHOT_SEGMENT_
   COLUMN(std::int64_t, size_bytes, "rounded")                                \
   COLUMN(MaybeInt, requested_bytes, "missing in old files, 0 when inactive") \
   COLUMN(BlockState, state, "kInactive: free")                               \
-  COLUMN(SnapshotStackId, stack, "of its allocation; empty if not recorded")
+  COLUMN(SnapshotStackId, stack, "of its allocation; empty if not recorded") \
+  COLUMN(std::uint8_t, is_sum, "1: of a trace, all that it only tells the sum of, not how many allocations")
 STEPSCOPE_TABLE(SnapshotBlocks, SnapshotBlockId, STEPSCOPE_SNAPSHOT_BLOCK_COLUMNS);
 
 // external_annotations: begin and end of spans (Optimizer.step, record_function, user marks), in order of time.

@@ -15,7 +15,7 @@ std::vector<LiveGroup> live_at_peak(const MemorySnapshot& snapshot, const Memory
   const MemorySteps& steps = facts.steps[device];
   const SnapshotEntryId peak = steps.peak_entry[step];
   const std::size_t moment = peak.has_value() ? moment_after(snapshot, device, peak) : steps.moments[step];
-  return group_live(snapshot, facts, find_live(snapshot, facts, device, moment), by);
+  return group_live(snapshot, facts, find_changing(snapshot, facts, device, moment), by);
 }
 
 std::vector<LiveGroup> subtract_groups(const std::vector<LiveGroup>& more, const std::vector<LiveGroup>& less) {
@@ -25,11 +25,11 @@ std::vector<LiveGroup> subtract_groups(const std::vector<LiveGroup>& more, const
     LiveGroup& difference = differences[group.name];
     difference.name = group.name;
     difference.bytes = subtract_wrapping(difference.bytes, group.bytes);
-    difference.count -= group.count;
+    difference.count = difference.count.value() - group.count.value();
   }
   std::vector<LiveGroup> sorted;
   for (auto& [name, group] : differences) {
-    if (group.bytes != 0 || group.count != 0) sorted.push_back(std::move(group));
+    if (group.bytes != 0 || group.count != MaybeInt{0}) sorted.push_back(std::move(group));
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const LiveGroup& a, const LiveGroup& b) { return a.bytes > b.bytes; });

@@ -212,7 +212,10 @@ class DeviceMaker {
     // The allocator's total holds more: allocated before the trace began and never freed in it.
     const std::int64_t held = add_wrapping(allocated_.value_or(0), dropped_bytes_);
     const std::int64_t older = allocated_.has_value() ? subtract_wrapping(held, live_bytes) : 0;
-    if (older > 0) add_block(kSegmentAddress, older, BlockState::kActiveAllocated, {});
+    if (older > 0) {
+      add_block(kSegmentAddress, older, BlockState::kActiveAllocated, {});
+      into_.blocks.is_sum.raw().back() = 1;
+    }
     row.allocated_bytes = row.active_bytes = add_wrapping(live_bytes, std::max<std::int64_t>(older, 0));
     row.total_bytes = std::max(reserved_.value_or(row.active_bytes), row.active_bytes);
     row.requested_bytes = row.active_bytes;

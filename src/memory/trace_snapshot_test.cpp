@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "memory/allocator_stats.h"
 #include "memory/facts.h"
 #include "trace/builder.h"
 
@@ -175,6 +176,45 @@ TEST_F(TraceSnapshot, StepsAreItsSpans) {
   const MemorySteps& steps = facts.steps[facts.main_device];
   EXPECT_EQ(steps.numbers, (std::vector<std::int64_t>{7, 8}));
   EXPECT_EQ(steps.peak_bytes, (std::vector<std::int64_t>{10 * kKiB, 13 * kKiB}));
+}
+
+TEST_F(TraceSnapshot, HowManyAreOlderIsNotKnownOfASum) {
+  // 100 KiB by the trace's own total, of which two allocations were seen; the rest was made before.
+  span(0, 1'500'000, "ProfilerStep#7");
+  span(1'500'000, 3'500'000, "ProfilerStep#8");
+  span(3'500'000, 4'500'000, "ProfilerStep#9");
+  memory(1'000'000, 0x1000, 8 * kKiB, 100 * kKiB, 2048 * kKiB);
+  memory(2'000'000, 0x2000, 4 * kKiB, 104 * kKiB, 2048 * kKiB);
+  memory(4'000'000, 0x3000, 2 * kKiB, 106 * kKiB, 2048 * kKiB);
+  const auto snapshot = make();
+  ASSERT_TRUE(snapshot.has_value());
+  const MemoryFacts facts = compute_memory_facts(*snapshot);
+  const SnapshotDeviceId device = facts.main_device;
+  EXPECT_FALSE(facts.devices[device].older_count.has_value());
+  const auto live = find_live(*snapshot, facts, device, snapshot->devices.entries[device].size());
+  const auto groups = group_live(*snapshot, facts, live, LiveGrouping::kSpan);
+  ASSERT_EQ(groups.size(), 4U);
+  EXPECT_EQ(groups[0].name, kOlderThanHistory);
+  EXPECT_EQ(groups[0].bytes, 92 * kKiB);
+  EXPECT_FALSE(groups[0].count.has_value());
+  EXPECT_EQ(groups[1].count, MaybeInt{1});
+  // Together with others of its group it is not known either.
+  const auto all = group_live(*snapshot, facts, live, LiveGrouping::kDevice);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(all[0].count.has_value());
+  EXPECT_FALSE(group_byte_time(*snapshot, facts, device, LiveGrouping::kDevice)[0].count.has_value());
+  // It is held at both moments: their difference is of what changed, and known.
+  const auto compared = compare_steps(*snapshot, facts, device, LiveGrouping::kDevice);
+  ASSERT_TRUE(compared && compared->differences.size() == 1);
+  EXPECT_EQ(compared->differences[0].count, MaybeInt{1});
+  const auto grown = find_step_growth(*snapshot, facts, device, LiveGrouping::kDevice);
+  ASSERT_EQ(grown.size(), 1U);
+  EXPECT_EQ(grown[0].grown.bytes, 6 * kKiB);
+  EXPECT_EQ(grown[0].grown.count, MaybeInt{2});
+  const auto stats = compute_allocator_stats(*snapshot, facts, device);
+  EXPECT_FALSE(stats.of(AllocatorMetric::kAllocation).current.has_value());
+  EXPECT_FALSE(stats.of(AllocatorMetric::kActive).current.has_value());
+  EXPECT_EQ(stats.of(AllocatorMetric::kAllocatedBytes).current, 106 * kKiB);
 }
 
 TEST_F(TraceSnapshot, EachGpuApartAndNeverTheHost) {

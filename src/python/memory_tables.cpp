@@ -211,6 +211,8 @@ TablePointer MemoryRecording::allocations_of(SnapshotDeviceId device, const std:
     return all.span[id].has_value() ? snapshot_.text(snapshot_.annotations.name[all.span[id]]) : std::string_view();
   });
   number("stream", "the handle as written; null if absent", [&](AllocationId id) { return stream_of(all.stream[id]); });
+  number("is_sum", "1: of a trace, all that was held before it and throughout; only the sum is known",
+         [&](AllocationId id) { return std::int64_t{all.is_sum[id]}; });
   return table.take();
 }
 
@@ -233,7 +235,8 @@ TablePointer groups_table(const std::vector<LiveGroup>& groups) {
   TableMaker table;
   table.texts_of("name", "the group", groups, [](const LiveGroup& group) { return std::string_view(group.name); });
   table.numbers_of("bytes", "requested", groups, [](const LiveGroup& group) { return group.bytes; });
-  table.numbers_of("count", "allocations", groups, [](const LiveGroup& group) { return group.count; });
+  table.numbers_of("count", "allocations; null: a trace tells only the sum of some of the bytes", groups,
+                   [](const LiveGroup& group) { return group.count.value_or(kMissing); });
   return table.take();
 }
 
@@ -245,8 +248,10 @@ TablePointer differences_table(const MemoryDiffReport& diff) {
                    [](const Row& row) { return row.difference_bytes(); });
   table.numbers_of("before_bytes", "requested", diff.rows, [](const Row& row) { return row.before_bytes; });
   table.numbers_of("after_bytes", "requested", diff.rows, [](const Row& row) { return row.after_bytes; });
-  table.numbers_of("before_count", "allocations", diff.rows, [](const Row& row) { return row.before_count; });
-  table.numbers_of("after_count", "allocations", diff.rows, [](const Row& row) { return row.after_count; });
+  table.numbers_of("before_count", "allocations; null: not known", diff.rows,
+                   [](const Row& row) { return row.before_count.value_or(kMissing); });
+  table.numbers_of("after_count", "allocations; null: not known", diff.rows,
+                   [](const Row& row) { return row.after_count.value_or(kMissing); });
   return table.take();
 }
 

@@ -15,6 +15,10 @@ template <class T>
   return value ? Json(*value) : Json(nullptr);
 }
 
+[[nodiscard]] inline Json json_or_null(MaybeInt value) {
+  return value.has_value() ? Json(value.value()) : Json(nullptr);
+}
+
 [[nodiscard]] Json estimate_json(const Estimate& estimate);
 [[nodiscard]] Json interval_json(Interval interval);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "report/memory_table.h"
 #include "report/memory_text.h"
 #include "report/numbers.h"
 #include "report/text.h"
@@ -40,32 +41,44 @@ std::string proof_words(const MemoryWhatIfReport& what_if) {
 }
 
 // Settings stand last, since they are what has to be read whole; what only a wide page has room for is left out.
-struct WhatIfColumns {
-  explicit WhatIfColumns(const Page& page, bool has_capacity)
-      : is_wide(page.style().width >= 110), has_least(is_wide && has_capacity) {}
-  bool is_wide, has_least;
+class WhatIfTable {
+ public:
+  WhatIfTable(const Page& page, bool has_capacity)
+      : is_wide_(page.style().width >= 110), has_least_(is_wide_ && has_capacity), table_(columns()) {
+    add({"reserves", "needs", "retries", "the requests", "settings"}, Ink::kDim, Ink::kDim);
+  }
+
+  void add(const MemoryWhatIfRow& row) {
+    const AllocatorRun& run = row.result->run;
+    add({memory_words(run.reserved_peak_bytes), bytes_or_dash(row.result->least_capacity_bytes),
+         show_count(run.retries), outcome_words(row), row.settings},
+        Ink::kPlain, run.oom ? Ink::kRed : Ink::kGreen);
+  }
+  void write(Page& page) const { table_.write(page); }
+
+ private:
+  [[nodiscard]] std::vector<MemoryColumn> columns() const {
+    constexpr std::size_t kReservedEdge = 11, kWidth = 12, kOutcomeWidth = 16;
+    std::size_t edge = kReservedEdge;
+    std::vector<MemoryColumn> columns = {{true, edge}};
+    if (has_least_) columns.push_back({true, edge += kWidth});
+    if (is_wide_) columns.push_back({true, edge += kWidth});
+    columns.push_back({false, edge + 2});
+    columns.push_back({false, edge + 2 + kOutcomeWidth});
+    return columns;
+  }
+  void add(const std::array<std::string, 5>& cells, Ink ink, Ink outcome_ink) {
+    std::vector<MemoryCell> row = {{cells[0], ink}};
+    if (has_least_) row.push_back({cells[1], ink});
+    if (is_wide_) row.push_back({cells[2], ink});
+    row.push_back({cells[3], outcome_ink});
+    row.push_back({cells[4], ink});
+    table_.add(std::move(row));
+  }
+
+  bool is_wide_, has_least_;
+  MemoryTable table_;
 };
-
-Line what_if_line(const WhatIfColumns& columns, const std::array<std::string_view, 5>& cells, Ink ink, Ink outcome_ink,
-                  Page& page) {
-  constexpr std::size_t kReservedEdge = 11, kWidth = 12, kOutcomeWidth = 16;
-  Line line = page.line();
-  std::size_t edge = kReservedEdge;
-  line.add_right(edge, cells[0], ink);
-  if (columns.has_least) line.add_right(edge += kWidth, cells[1], ink);
-  if (columns.is_wide) line.add_right(edge += kWidth, cells[2], ink);
-  line.pad_to(edge + 2).add(cells[3], outcome_ink).pad_to(edge + 2 + kOutcomeWidth);
-  add_fitting(cells[4], line, page.style(), ink);
-  return line;
-}
-
-void add_what_if_row(const MemoryWhatIfRow& row, const WhatIfColumns& columns, Page& page) {
-  const AllocatorRun& run = row.result->run;
-  const std::string reserved = memory_words(run.reserved_peak_bytes), retries = show_count(run.retries);
-  const std::string least = bytes_or_dash(row.result->least_capacity_bytes), outcome = outcome_words(row);
-  page.add(what_if_line(columns, {reserved, least, retries, outcome, row.settings}, Ink::kPlain,
-                        run.oom ? Ink::kRed : Ink::kGreen, page));
-}
 
 std::string note_words(const Note& note) {
   const auto count = static_cast<std::int64_t>(note.count);
@@ -84,7 +97,7 @@ Ink ink_of(NoteSeverity severity) {
   return severity >= NoteSeverity::kLost ? Ink::kRed : severity == NoteSeverity::kRecovered ? Ink::kMagenta : Ink::kDim;
 }
 
-std::string signed_bytes(std::int64_t bytes) { return (bytes > 0 ? "+" : "") + memory_words(bytes); }
+std::string signed_bytes(std::int64_t bytes) { return fmt::format("{}{}", bytes > 0 ? "+" : "", memory_words(bytes)); }
 
 }  // namespace
 
@@ -92,21 +105,14 @@ void add_all_levels(const MemoryReport& report, Page& page) {
   const MemoryDeviceReport* device = report.shown_device();
   if (device == nullptr || !report.withheld.empty() || !device->has_history) return;
   add_title("Levels", page);
-  const auto add_row = [&page](const std::array<std::string, 5>& cells, Ink ink) {
-    Line line = page.line();
-    line.pad_to(kMemoryLabelColumn).add(cells[0]);
-    for (const std::size_t column : {1U, 2U, 3U}) line.add_right(12 * (column + 1), cells[column], ink);
-    line.pad_to(50);
-    add_fitting(cells[4], line, page.style(), ink);
-    page.add(line);
-  };
-  add_row({"", "start", "peak", "end", "peak first reached"}, Ink::kDim);
+  MemoryTable table({{false, kMemoryLabelColumn}, {true, 24}, {true, 36}, {true, 48}, {false, 50}});
+  table.add({"", "start", "peak", "end", "peak first reached"}, Ink::kDim);
   for (std::size_t i = 0; i < kMemoryLevelKindCount; ++i) {
     const MemoryLevelReport& level = device->levels[i];
-    add_row({std::string(memory_level_name(static_cast<MemoryLevelKind>(i))), bytes_or_dash(level.start_bytes),
-             bytes_or_dash(level.peak_bytes), bytes_or_dash(level.end_bytes), place_words(level.peak)},
-            Ink::kPlain);
+    table.add({std::string(memory_level_name(static_cast<MemoryLevelKind>(i))), bytes_or_dash(level.start_bytes),
+               bytes_or_dash(level.peak_bytes), bytes_or_dash(level.end_bytes), place_words(level.peak)});
   }
+  table.write(page);
   page.paragraph(
       "requested: bytes asked for; allocated: rounded up, until freed (torch.cuda.max_memory_allocated); active: until "
       "other streams are done too; reserved: taken from the device.",
@@ -122,12 +128,11 @@ void add_what_if_table(const MemoryReport& report, Page& page) {
     if (what_if.proof.total > 0) page.paragraph(proof_words(what_if) + ".", kMemoryLabelColumn, Ink::kDim, 2);
     return;
   }
-  const WhatIfColumns columns(page, what_if.capacity_bytes.has_value());
-  page.add(
-      what_if_line(columns, {"reserves", "needs", "retries", "the requests", "settings"}, Ink::kDim, Ink::kDim, page));
+  WhatIfTable table(page, what_if.capacity_bytes.has_value());
   for (const MemoryWhatIfRow& row : what_if.rows) {
-    if (row.result) add_what_if_row(row, columns, page);
+    if (row.result) table.add(row);
   }
+  table.write(page);
   std::string words = "Proof: " + proof_words(what_if) + ". ";
   words += what_if.capacity_bytes
                ? fmt::format("Capacity {}{}.", memory_words(*what_if.capacity_bytes),
@@ -140,20 +145,15 @@ void add_memory_steps(const MemoryReport& report, Page& page) {
   const MemoryDeviceReport* device = report.shown_device();
   if (device == nullptr || device->steps.empty()) return;
   add_title(fmt::format("Steps, by {}", shorten_end(device->steps_name, 50)), page);
-  const auto add_row = [&page](const std::array<std::string, 4>& cells, Ink ink) {
-    Line line = page.line();
-    line.add_right(10, cells[0], ink).add_right(24, cells[1], ink).add_right(36, cells[2], ink).pad_to(38);
-    add_fitting(cells[3], line, page.style(), ink);
-    page.add(line);
-  };
-  add_row({"step", "at its begin", "peak", "allocated; first reached"}, Ink::kDim);
+  MemoryTable table = MemoryTable::of_numbers({10, 24, 36}, 38);
+  table.add({"step", "at its begin", "peak", "allocated; first reached"}, Ink::kDim);
   const std::size_t shown = std::min(report.table_row_count, device->steps.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const MemoryStepRow& row = device->steps[i];
-    add_row({std::to_string(row.number), memory_words(row.begin_bytes), memory_words(row.peak_bytes),
-             place_words(row.peak)},
-            Ink::kPlain);
+    table.add({std::to_string(row.number), memory_words(row.begin_bytes), memory_words(row.peak_bytes),
+               place_words(row.peak)});
   }
+  table.write(page);
   if (shown < device->steps.size()) {
     page.paragraph(
         fmt::format("{} more; all with --json or --top {}",
@@ -165,15 +165,14 @@ void add_memory_steps(const MemoryReport& report, Page& page) {
 void add_memory_growth(const MemoryReport& report, Page& page) {
   if (!report.growth || report.growth->groups.empty() || report.growth->bytes <= 0) return;
   add_title("Held more after the last step than when the second began", page);
+  MemoryTable table = MemoryTable::of_numbers({12, 27}, 29);
   const std::size_t shown = std::min(std::min<std::size_t>(report.table_row_count, 5), report.growth->groups.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const LiveGroup& group = report.growth->groups[i];
-    page.add(page.line()
-                 .add_right(12, memory_words(group.bytes))
-                 .add_right(27, show_counted(group.count, "tensor"))
-                 .pad_to(29)
-                 .add(fit_line(group.name, page.style().width - 29)));
+    const std::string tensors = group.count.has_value() ? show_counted(group.count.value(), "tensor") : "-";
+    table.add({memory_words(group.bytes), tensors, group.name});
   }
+  table.write(page);
 }
 
 void add_free_memory(const MemoryReport& report, Page& page) {
@@ -268,33 +267,23 @@ void add_memory_diff(const MemoryReport& report, Page& page) {
   }
   page.blank();
   const bool is_inferred = diff.by == LiveGrouping::kCategory && report.are_categories_inferred;
-  constexpr std::size_t kDifferenceEdge = 13, kBeforeEdge = 26, kAfterEdge = 39, kNameColumn = 41;
-  page.add(page.line()
-               .add_right(kDifferenceEdge, "difference", Ink::kDim)
-               .add_right(kBeforeEdge, "first", Ink::kDim)
-               .add_right(kAfterEdge, "second", Ink::kDim)
-               .pad_to(kNameColumn)
-               .add(live_grouping_name(diff.by), Ink::kDim)
-               .add(is_inferred ? " (inferred)" : "", Ink::kDim));
+  MemoryTable table = MemoryTable::of_numbers({13, 26, 39}, 41);
+  table.add({"difference", "first", "second",
+             fmt::format("{}{}", live_grouping_name(diff.by), is_inferred ? " (inferred)" : "")},
+            Ink::kDim);
   const std::size_t shown = std::min(report.table_row_count, diff.rows.size());
   std::int64_t rest = difference;
   for (std::size_t i = 0; i < shown; ++i) {
     const MemoryDiffRow& row = diff.rows[i];
     rest -= row.difference_bytes();
-    page.add(page.line()
-                 .add_right(kDifferenceEdge, signed_bytes(row.difference_bytes()))
-                 .add_right(kBeforeEdge, memory_words(row.before_bytes))
-                 .add_right(kAfterEdge, memory_words(row.after_bytes))
-                 .pad_to(kNameColumn)
-                 .add(fit_line(row.line, page.style().width - kNameColumn)));
+    table.add({signed_bytes(row.difference_bytes()), memory_words(row.before_bytes), memory_words(row.after_bytes),
+               row.line});
   }
   if (shown < diff.rows.size()) {
-    page.add(
-        page.line()
-            .add_right(kDifferenceEdge, signed_bytes(rest), Ink::kDim)
-            .pad_to(kNameColumn)
-            .add(fmt::format("{} more", show_count(static_cast<std::int64_t>(diff.rows.size() - shown))), Ink::kDim));
+    const auto more = static_cast<std::int64_t>(diff.rows.size() - shown);
+    table.add({signed_bytes(rest), "", "", fmt::format("{} more", show_count(more))}, Ink::kDim);
   }
+  table.write(page);
 }
 
 }  // namespace stepscope

@@ -43,13 +43,13 @@ Result<MemoryDiffReport> build_memory_diff(const MemorySnapshot& before, const M
   for (const LiveGroup& group : first->groups) {
     MemoryDiffRow& row = rows[group.name];
     row.before_bytes += group.bytes;
-    row.before_count += group.count;
+    row.before_count = add_counts(row.before_count, group.count);
     diff.before_bytes += group.bytes;
   }
   for (const LiveGroup& group : second->groups) {
     MemoryDiffRow& row = rows[group.name];
     row.after_bytes += group.bytes;
-    row.after_count += group.count;
+    row.after_count = add_counts(row.after_count, group.count);
     diff.after_bytes += group.bytes;
   }
   for (auto& [line, row] : rows) {

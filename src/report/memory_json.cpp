@@ -22,7 +22,7 @@ Json level_json(const MemoryLevelReport& level) {
 Json groups_json(const std::vector<LiveGroup>& groups, std::string_view key) {
   Json out = Json::array();
   for (const LiveGroup& group : groups) {
-    out.push_back({{key, group.name}, {"bytes", group.bytes}, {"count", group.count}});
+    out.push_back({{key, group.name}, {"bytes", group.bytes}, {"count", json_or_null(group.count)}});
   }
   return out;
 }
@@ -41,8 +41,7 @@ Json oom_json(const MemoryOomReport& oom) {
               {"step", json_or_null(oom.place.step)},
               {"reserved_bytes", oom.facts.reserved_bytes},
               {"allocated_bytes", oom.facts.allocated_bytes}};
-  const MaybeInt device_free = oom.facts.device_free_bytes;
-  out["device_free_bytes"] = device_free.has_value() ? Json(device_free.value()) : Json(nullptr);
+  out["device_free_bytes"] = json_or_null(oom.facts.device_free_bytes);
   out["is_refused_by_cap"] = oom.facts.is_refused_by_cap;
   out["is_fragmentation"] = oom.facts.is_fragmentation;
   out["usable"] = nullptr;
@@ -95,7 +94,7 @@ Json device_json(const MemoryDeviceReport& device) {
   out["oom_count"] = device.has_history ? Json(device.ooms.size()) : Json(nullptr);
   out["cuda_malloc_count"] = device.has_history ? Json(device.cuda_malloc_count) : Json(nullptr);
   out["cuda_free_count"] = device.has_history ? Json(device.cuda_free_count) : Json(nullptr);
-  out["older_count"] = device.has_history ? Json(device.older_count) : Json(nullptr);
+  out["older_count"] = device.has_history ? json_or_null(device.older_count) : Json(nullptr);
   out["contradiction_count"] = device.contradiction_count;
   out["estimated_size_count"] = device.estimated_size_count;
   out["steps"] = steps_json(device);
@@ -116,7 +115,7 @@ Json history_json(const MemoryReport& report) {
 Json live_json(const LiveReport& live) {
   Json out = {{"at", live.at}, {"place", place_json(live.place)}, {"by", live_grouping_name(live.by)}};
   out["bytes"] = live.bytes;
-  out["count"] = live.count;
+  out["count"] = json_or_null(live.count);
   out["groups"] = groups_json(live.groups, "name");
   return out;
 }
@@ -124,8 +123,10 @@ Json live_json(const LiveReport& live) {
 Json lifetimes_json(const LifetimesReport& lifetimes) {
   Json byte_time = Json::array();
   for (const ByteTimeGroup& group : lifetimes.byte_time) {
-    byte_time.push_back(
-        {{"name", group.name}, {"byte_seconds", group.byte_seconds}, {"bytes", group.bytes}, {"count", group.count}});
+    byte_time.push_back({{"name", group.name},
+                         {"byte_seconds", group.byte_seconds},
+                         {"bytes", group.bytes},
+                         {"count", json_or_null(group.count)}});
   }
   return {{"by", live_grouping_name(lifetimes.by)},
           {"has_times", lifetimes.has_times},
@@ -209,8 +210,8 @@ Json diff_json(const MemoryDiffReport& diff) {
                     {"difference_bytes", row.difference_bytes()},
                     {"before_bytes", row.before_bytes},
                     {"after_bytes", row.after_bytes},
-                    {"before_count", row.before_count},
-                    {"after_count", row.after_count}});
+                    {"before_count", json_or_null(row.before_count)},
+                    {"after_count", json_or_null(row.after_count)}});
   }
   return {{"other", diff.other},
           {"at", diff.at},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "report/memory_table.h"
 #include "report/memory_text.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -13,42 +14,28 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kAmountEdge = 14, kShareWidth = 7, kCountWidth = 9, kGap = 2;
-
 struct LifetimeRow {
   std::string amount;
   double share = 0;
-  std::int64_t count = 0;
+  MaybeInt count;
   std::string name;
 };
 
 void add_table(std::string_view title, std::string_view amount, std::string_view by,
                const std::vector<LifetimeRow>& rows, std::size_t row_count, Page& page) {
   if (row_count == 0) return;
-  std::size_t amount_edge = kAmountEdge;  // further to the right only for amounts that no machine has
-  for (const LifetimeRow& row : rows) amount_edge = std::max(amount_edge, row.amount.size());
-  const std::size_t share_edge = amount_edge + kShareWidth, count_edge = share_edge + kCountWidth;
-  const std::size_t name_column = count_edge + kGap;
   page.blank();
   page.add(page.line().add(title, Ink::kBold));
-  page.add(page.line()
-               .add_right(amount_edge, amount, Ink::kDim)
-               .add_right(share_edge, "share", Ink::kDim)
-               .add_right(count_edge, "tensors", Ink::kDim)
-               .pad_to(name_column)
-               .add(by, Ink::kDim));
+  MemoryTable table = MemoryTable::of_numbers({14, 21, 30}, 32);
+  table.add({std::string(amount), "share", "tensors", std::string(by)}, Ink::kDim);
   for (std::size_t i = 0; i < std::min(row_count, rows.size()); ++i) {
-    page.add(page.line()
-                 .add_right(amount_edge, rows[i].amount)
-                 .add_right(share_edge, show_percent(rows[i].share))
-                 .add_right(count_edge, show_count(rows[i].count))
-                 .pad_to(name_column)
-                 .add(fit_line(rows[i].name, page.style().width - name_column)));
+    table.add({rows[i].amount, show_percent(rows[i].share), count_or_dash(rows[i].count), rows[i].name});
   }
-  if (rows.size() <= row_count) return;
-  page.add(page.line()
-               .pad_to(name_column)
-               .add(fmt::format("{} more", show_count(static_cast<std::int64_t>(rows.size() - row_count))), Ink::kDim));
+  if (rows.size() > row_count) {
+    const auto more = static_cast<std::int64_t>(rows.size() - row_count);
+    table.add({"", "", "", fmt::format("{} more", show_count(more))}, Ink::kDim);
+  }
+  table.write(page);
 }
 
 double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }

@@ -160,7 +160,7 @@ std::vector<CategoryShare> share_categories(const MemorySnapshot& snapshot, cons
 LiveReport summed(LiveReport report) {
   for (const LiveGroup& group : report.groups) {
     report.bytes += group.bytes;
-    report.count += group.count;
+    report.count = add_counts(report.count, group.count);
   }
   return report;
 }

@@ -50,8 +50,9 @@ struct LiveReport {
   std::string at;  // as asked: "peak", "oom", "#12"
   MemoryPlace place;
   LiveGrouping by = LiveGrouping::kLine;
-  std::int64_t bytes = 0, count = 0;  // of all groups
-  std::vector<LiveGroup> groups;      // most bytes first
+  std::int64_t bytes = 0;         // of all groups
+  MaybeInt count = 0;             // missing where that of a group is
+  std::vector<LiveGroup> groups;  // most bytes first
 };
 
 struct MemoryStepRow {
@@ -73,7 +74,8 @@ struct MemoryDeviceReport {
   std::int64_t free_in_private_pools_bytes = 0;
   std::vector<MemoryOomReport> ooms;
   std::int64_t cuda_malloc_count = 0, cuda_free_count = 0;
-  std::int64_t older_count = 0, contradiction_count = 0, estimated_size_count = 0;
+  MaybeInt older_count = 0;  // missing: a trace tells only their sum
+  std::int64_t contradiction_count = 0, estimated_size_count = 0;
   std::string steps_name;  // empty: no steps known
   std::vector<MemoryStepRow> steps;
 
@@ -103,7 +105,8 @@ struct MemoryWhatIfReport {
 // What differs between this file (before) and another (after), both at their peaks.
 struct MemoryDiffRow {
   std::string line;
-  std::int64_t before_bytes = 0, after_bytes = 0, before_count = 0, after_count = 0;
+  std::int64_t before_bytes = 0, after_bytes = 0;
+  MaybeInt before_count = 0, after_count = 0;  // as of LiveGroup
   [[nodiscard]] std::int64_t difference_bytes() const { return after_bytes - before_bytes; }
 };
 struct MemoryDiffReport {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "memory/trace_snapshot.h"
+#include "report/memory_table.h"
 #include "report/memory_text.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -40,7 +41,7 @@ void add_level(const MemoryReport& report, MemoryLevelKind kind, Page& page) {
   line.pad_to(kMemoryLabelColumn).add(memory_level_name(kind)).pad_to(kMemoryTextColumn);
   if (level.peak_bytes) {
     line.add("peak ").add(memory_words(*level.peak_bytes), Ink::kBold);
-    add_fitting(" " + place_words(level.peak) + ",  ", line, page.style());
+    add_fitting(fmt::format(" {},  ", place_words(level.peak)), line, page.style());
   }
   const std::string end = fmt::format("{} at the end", memory_words(*level.end_bytes));
   // On a narrow page the end is left to the table of levels.
@@ -222,11 +223,15 @@ void add_memory_levels(const MemoryReport& report, Page& page) {
   add_level(report, MemoryLevelKind::kAllocated, page);
   add_level(report, MemoryLevelKind::kReserved, page);
   const std::int64_t older = device->level(MemoryLevelKind::kRequested).start_bytes.value_or(0);
-  if (!device->has_history || (device->older_count == 0 && !device->is_history_cut)) return;
-  const std::string words =
-      older > 0 ? fmt::format("{} ({}) {} older than the history; so may a peak be", memory_words(older),
-                              show_counted(device->older_count, "tensor"), device->older_count == 1 ? "is" : "are")
-                : std::string("a higher peak may lie before the history");
+  if (!device->has_history || (device->older_count == MaybeInt{0} && !device->is_history_cut)) return;
+  std::string words = "a higher peak may lie before the history";
+  if (older > 0 && device->older_count.has_value()) {
+    const std::int64_t count = device->older_count.value();
+    words = fmt::format("{} ({}) {} older than the history; so may a peak be", memory_words(older),
+                        show_counted(count, "tensor"), count == 1 ? "is" : "are");
+  } else if (older > 0) {
+    words = fmt::format("{} is older than the history; so may a peak be", memory_words(older));
+  }
   page.paragraph(words, kMemoryTextColumn, Ink::kDim);
 }
 
@@ -316,41 +321,30 @@ void add_memory_bar(const MemoryReport& report, Page& page) {
 
 void add_live_table(const MemoryReport& report, std::size_t row_count, Page& page) {
   if (!report.live || report.live->groups.empty() || row_count == 0) return;
-  constexpr std::size_t kBytesEdge = 12, kShareEdge = 19, kCountEdge = 27, kNameColumn = 29;
   const LiveReport& live = *report.live;
   const bool is_inferred = live.by == LiveGrouping::kCategory && report.are_categories_inferred;
   page.blank();
-  page.add(page.line()
-               .add_right(kBytesEdge, "requested", Ink::kDim)
-               .add_right(kShareEdge, "share", Ink::kDim)
-               .add_right(kCountEdge, "tensors", Ink::kDim)
-               .pad_to(kNameColumn)
-               .add(live_grouping_name(live.by), Ink::kDim)
-               .add(is_inferred ? " (inferred)" : "", Ink::kDim));
-  const std::size_t room = page.style().width - kNameColumn;
+  MemoryTable table = MemoryTable::of_numbers({12, 19, 28}, 30);
+  table.add({"requested", "share", "tensors",
+             fmt::format("{}{}", live_grouping_name(live.by), is_inferred ? " (inferred)" : "")},
+            Ink::kDim);
   const std::size_t shown = std::min(row_count, live.groups.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const LiveGroup& group = live.groups[i];
-    page.add(page.line()
-                 .add_right(kBytesEdge, memory_words(group.bytes))
-                 .add_right(kShareEdge, show_percent(share_of(group.bytes, live.bytes)))
-                 .add_right(kCountEdge, show_count(group.count))
-                 .pad_to(kNameColumn)
-                 .add(fit_line(group.name, room)));
+    table.add({memory_words(group.bytes), show_percent(share_of(group.bytes, live.bytes)), count_or_dash(group.count),
+               group.name});
   }
-  if (shown == live.groups.size()) return;
-  std::int64_t rest_bytes = 0, rest_count = 0;
+  if (shown == live.groups.size()) return table.write(page);
+  std::int64_t rest_bytes = 0;
+  MaybeInt rest_count = 0;
   for (std::size_t i = shown; i < live.groups.size(); ++i) {
     rest_bytes += live.groups[i].bytes;
-    rest_count += live.groups[i].count;
+    rest_count = add_counts(rest_count, live.groups[i].count);
   }
-  page.add(
-      page.line()
-          .add_right(kBytesEdge, memory_words(rest_bytes), Ink::kDim)
-          .add_right(kShareEdge, show_percent(share_of(rest_bytes, live.bytes)), Ink::kDim)
-          .add_right(kCountEdge, show_count(rest_count), Ink::kDim)
-          .pad_to(kNameColumn)
-          .add(fmt::format("{} more", show_count(static_cast<std::int64_t>(live.groups.size() - shown))), Ink::kDim));
+  table.add({memory_words(rest_bytes), show_percent(share_of(rest_bytes, live.bytes)), count_or_dash(rest_count),
+             fmt::format("{} more", show_count(static_cast<std::int64_t>(live.groups.size() - shown)))},
+            Ink::kDim);
+  table.write(page);
 }
 
 std::size_t add_memory_findings(const MemoryReport& report, std::size_t line_budget, Page& page) {

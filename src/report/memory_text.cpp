@@ -117,6 +117,8 @@ void add_fitting(std::string_view text, Line& line, const Style& style, Ink ink)
 
 std::string memory_words(std::int64_t bytes) { return show_bytes(bytes); }
 
+std::string count_or_dash(MaybeInt count) { return count.has_value() ? show_count(count.value()) : "-"; }
+
 std::string memory_command(const MemoryReport& report, const Style& style, std::string_view options) {
   const bool is_stdin = report.info.source == "standard input" || report.info.source == "-";
   std::string rest;

@@ -48,6 +48,8 @@ void add_memory_diff(const MemoryReport& report, Page& page);
 void add_fitting(std::string_view text, Line& line, const Style& style, Ink ink = Ink::kPlain);
 // Three figures and no more: "2.70 GiB".
 [[nodiscard]] std::string memory_words(std::int64_t bytes);
+// "-" where it is not known.
+[[nodiscard]] std::string count_or_dash(MaybeInt count);
 // "$ stepscope memory FILE OPTIONS"; the file's name is FILE where it does not fit.
 [[nodiscard]] std::string memory_command(const MemoryReport& report, const Style& style, std::string_view options);
 

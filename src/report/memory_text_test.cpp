@@ -43,7 +43,7 @@ MemoryReport made_report() {
     live.groups.push_back(
         {"/home/someone/projects/training/runs/model.py:" + std::to_string(i) + " forward", (100 - i) * kMiB, 12});
     live.bytes += live.groups.back().bytes;
-    live.count += 12;
+    live.count = add_counts(live.count, 12);
   }
   report.live = live;
   report.categories = {{MemoryCategory::kActivation, false, live.bytes - 500 * kMiB, live.groups[0].name, 100 * kMiB},
@@ -180,6 +180,85 @@ TEST(MemoryText, AWithheldWhatIfShowsNoRow) {
   EXPECT_NE(text.find("Withheld: one address differs"), std::string::npos);
   EXPECT_NE(text.find("17 of 18"), std::string::npos);
   EXPECT_EQ(text.find("all served"), std::string::npos);
+}
+
+// Cells of a line: what two spaces or more part.
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells;
+  for (std::size_t at = line.find_first_not_of(' '); at < line.size(); at = line.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(line.find("  ", at), line.size());
+    cells.emplace_back(line.substr(at, end - at));
+    at = end;
+  }
+  return cells;
+}
+
+// The rows under a heading that begins with `first` have as many cells as it, and `more` before them.
+void expect_table(const std::string& text, const std::string& first, std::size_t row_count, std::size_t more) {
+  const auto lines = lines_of(text);
+  const auto heading = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+    const auto cells = cells_of(line);
+    return !cells.empty() && cells[0] == first;
+  });
+  ASSERT_GT(lines.end() - heading, static_cast<std::ptrdiff_t>(row_count)) << first << "\n" << text;
+  const std::size_t cell_count = cells_of(*heading).size();
+  for (std::size_t i = 1; i <= row_count; ++i) {
+    EXPECT_EQ(cells_of(heading[static_cast<std::ptrdiff_t>(i)]).size(), cell_count + more) << text;
+  }
+}
+
+TEST(MemoryText, ColumnsStayApartWhateverTheValues) {
+  for (int bits = 0; bits < 63; bits += 3) {
+    const std::int64_t bytes = (std::int64_t{1} << bits) + (std::int64_t{1} << bits) / 3;
+    for (const std::size_t width : {80U, 160U}) {
+      MemoryReport report = made_report();
+      for (MemoryLevelReport& level : report.devices[0].levels) level.start_bytes = level.end_bytes = bytes;
+      for (MemoryLevelReport& level : report.devices[0].levels) level.peak_bytes = bytes;
+      report.is_live_asked = true;
+      report.live->groups = {{"a.py:1 f", bytes, bytes}, {"b.py:2 g", 1, MaybeInt{}}};
+      report.devices[0].steps_name = "step";
+      report.devices[0].steps = {{bytes, 0, bytes, bytes, {}}, {1, 0, 1, 1, {}}};
+      report.what_if = MemoryWhatIfReport{};
+      report.what_if->capacity_bytes = bytes;
+      AllocatorWhatIf result{"no_caching", {}, {}, bytes};
+      result.run.reserved_peak_bytes = result.run.retries = bytes;
+      result.run.oom = SimulatedOom{};
+      report.what_if->rows.push_back({"no_caching", result, static_cast<std::size_t>(bytes)});
+      const std::string text = write_memory_text(report, style_of(width));
+      expect_table(text, "start", kMemoryLevelKindCount, 1);
+      expect_table(text, "requested", 2, 0);
+      expect_table(text, "step", 2, 0);
+      expect_table(text, "reserves", 1, 0);
+      report.lifetimes = LifetimesReport{};
+      report.lifetimes->has_times = true;
+      report.lifetimes->made_count = 2;
+      report.lifetimes->byte_time = {{"a.py:1 f", static_cast<double>(bytes) * 1e9, bytes, bytes},
+                                     {"b.py:2 g", 0.1, 1, {}}};
+      report.lifetimes->never_freed = {{"a.py:1 f", bytes, bytes}};
+      expect_table(write_memory_text(report, style_of(width)), "requested", 2, 0);
+      report.lifetimes->has_times = false;
+      expect_table(write_memory_text(report, style_of(width)), "requested", 1, 0);
+      report.diff = MemoryDiffReport{};
+      report.diff->at = report.diff->other_at = "peak";
+      report.diff->rows = {{"a.py:1 f", bytes, 0, bytes, 0}, {"b.py:2 g", 0, bytes, 0, {}}};
+      expect_table(write_memory_text(report, style_of(width)), "difference", 2, 0);
+    }
+  }
+}
+
+TEST(MemoryText, ACountThatIsNotKnownIsADash) {
+  MemoryReport report = made_report();
+  report.devices[0].older_count = MaybeInt{};
+  for (MemoryLevelReport& level : report.devices[0].levels) level.start_bytes = 500 * kMiB;
+  report.is_live_asked = true;
+  report.live->groups = {{"older than the history", 500 * kMiB, MaybeInt{}}, {"a.py:1 f", kMiB, 3}};
+  report.live->count = MaybeInt{};
+  const std::string text = write_memory_text(report, style_of(80));
+  EXPECT_NE(text.find("500 MiB is older than the history; so may"), std::string::npos) << text;
+  EXPECT_NE(text.find("  -  older than the history"), std::string::npos) << text;
+  const std::string json = write_memory_json(report);
+  EXPECT_NE(json.find("\"older_count\": null"), std::string::npos);
+  EXPECT_NE(json.find("\"count\": null,\n    \"groups\""), std::string::npos) << json;
 }
 
 TEST(MemoryText, LongLinesKeepTheirEnd) {

@@ -18,7 +18,7 @@ Json entry_of(const MemorySnapshot& snapshot, SnapshotDeviceId device, SnapshotE
 
 Json groups_of(const std::vector<LiveGroup>& groups) {
   Json made = Json::object();
-  for (const LiveGroup& group : groups) made[group.name] = {group.bytes, group.count};
+  for (const LiveGroup& group : groups) made[group.name] = {group.bytes, group.count.value()};
   return made;
 }
 
@@ -32,7 +32,7 @@ Json device_of(const MemorySnapshot& snapshot, const MemoryFacts& facts, const D
   }
   made["estimated"] = device.estimated_size_count;
   made["contradictions"] = device.contradiction_count;
-  made["older"] = device.older_count;
+  made["older"] = device.older_count.value();
   made["is_whole_life"] = device.is_whole_life;
   made["ooms"] = Json::array();
   for (const OomFacts& oom : device.ooms) {

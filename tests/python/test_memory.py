@@ -200,6 +200,15 @@ class Files(unittest.TestCase):
         report = snapshot.report(top=2)
         self.assertEqual(str(pickle.loads(pickle.dumps(report))), str(report))
 
+    def test_how_many_tensors_are_older_than_a_trace_is_not_known(self):
+        snapshot = memory.load(support.DATA / "golden" / "enc.pt.trace.json.gz")
+        groups = snapshot.live_by("line").to_pandas()
+        older = groups[groups["name"] == "older than the history"]
+        self.assertEqual(older["count"].isna().tolist(), [True])
+        self.assertEqual(groups["count"].isna().sum(), 1)
+        held = snapshot.live().to_pandas()
+        self.assertEqual(held[held["is_sum"] == 1]["requested_bytes"].tolist(), older["bytes"].tolist())
+
     def test_what_cannot_be_opened_is_pythons_own_error(self):
         with self.assertRaises(FileNotFoundError):
             memory.load("/nonexistent/snapshot.pickle")

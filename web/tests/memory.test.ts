@@ -65,8 +65,33 @@ describe("memory model", () => {
       ["activation", 30, 1],
       ["parameter", 9, 1],
     ]);
+    expect(m.live(device, 5, "category").some((g) => g.isInferred)).toBe(false);
     expect(m.stackOf(1)).toEqual(["train.py:4 step", "main.py:1"]);
     expect(m.stackOf(0)).toEqual([]);
+  });
+});
+
+describe("what the recording does not tell", () => {
+  const made = tables();
+  made.allocations.is_inferred = { uint: [0, 1, 0, 0] };
+  made.allocations.is_sum = { uint: [1, 0, 0, 0] };
+  const m = new MemoryModel(new Container(container(made, { categories: ["parameter", "activation"] })));
+
+  it("is how many allocations a sum stands for", () => {
+    const held = m.live(m.devices[0], 2, "line");
+    expect(held.map((g) => [g.name, g.count])).toEqual([
+      ["train.py:4 step", 1],
+      ["train.py:9 loss", 1],
+      ["older than the history", null],
+    ]);
+    const all = m.live(m.devices[0], 2, "category");
+    expect(all.map((g) => [g.name, g.bytes, g.count, g.isInferred])).toEqual([
+      ["activation", 150, 2, true],
+      ["parameter", 9, null, false],
+    ]);
+  });
+  it("is said of categories that are held, not of those that are gone", () => {
+    expect(m.live(m.devices[0], 5, "category").some((g) => g.isInferred)).toBe(false);
   });
 });
 

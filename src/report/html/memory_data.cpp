@@ -126,6 +126,10 @@ class MemoryTables {
     table.add_uint("line",
                    [&](std::size_t i) { return line_of(all.stack[rows[i]], !all.alloc_entry[rows[i]].has_value()); });
     table.add_uint("stack", [&](std::size_t i) { return link(all.stack[rows[i]]); });
+    table.add_uint("is_inferred", [&](std::size_t i) {
+      return static_cast<unsigned>(all.category_source[rows[i]] == CategorySource::kInferred);
+    });
+    table.add_uint("is_sum", [&](std::size_t i) { return all.is_sum[rows[i]]; });
     return table;
   }
 

@@ -31,6 +31,17 @@ TEST(MemoryPageData, AllocationsHaveTheirLivesAndLines) {
   EXPECT_EQ(strings[static_cast<std::size_t>(lines[1])], "train.py:12 main");
 }
 
+TEST(MemoryPageData, AllocationsSayWhatIsInferredAndWhatIsASum) {
+  const MemorySnapshot snapshot = drawn_snapshot(kDrawn);
+  MemoryFacts facts = compute_memory_facts(snapshot);
+  facts.allocations.category_source.raw() = {CategorySource::kInferred, CategorySource::kRecorded,
+                                             CategorySource::kAddressMap};
+  facts.allocations.is_sum.raw() = {0, 0, 1};
+  const PageReader page(build_memory_page_bytes(snapshot, facts));
+  EXPECT_EQ(page.numbers("allocations", "is_inferred"), (std::vector<std::int64_t>{1, 0, 0}));
+  EXPECT_EQ(page.numbers("allocations", "is_sum"), (std::vector<std::int64_t>{0, 0, 1}));
+}
+
 TEST(MemoryPageData, LevelsAreThoseOfTheFacts) {
   const MemorySnapshot snapshot = drawn_snapshot(kDrawn);
   const MemoryFacts facts = compute_memory_facts(snapshot);

@@ -35,6 +35,13 @@ export interface Oom {
   isFragmentation: boolean;
 }
 
+export interface LiveGroup {
+  name: string;
+  bytes: number;
+  count: number | null; // of allocations; null where only the sum of some is known
+  isInferred: boolean; // the category of at least one
+}
+
 export class MemoryModel {
   readonly strings: string[];
   readonly categories: string[];
@@ -46,6 +53,8 @@ export class MemoryModel {
   readonly category: Uint8Array;
   readonly line: Uint32Array;
   readonly stack: Uint32Array; // row + 1
+  readonly isInferred: Uint8Array; // 1: the category
+  readonly isSum: Uint8Array; // 1: stands for allocations of which only the sum is known
   readonly segmentBytes: Float64Array;
   readonly segmentSmall: Uint8Array;
   readonly segmentExpandable: Uint8Array;
@@ -69,6 +78,8 @@ export class MemoryModel {
     this.category = c.uint8("allocations", "category");
     this.line = c.uint32("allocations", "line");
     this.stack = c.uint32("allocations", "stack");
+    this.isInferred = c.uint8("allocations", "is_inferred");
+    this.isSum = c.uint8("allocations", "is_sum");
     this.frameBegin = starts(c.uint32("stacks", "frame_count"));
     this.frames = c.uint32("stack_frames", "text");
     this.segmentBytes = c.float64("segments", "total_bytes");
@@ -109,18 +120,15 @@ export class MemoryModel {
   }
 
   // Requested bytes held at a moment, by line or by category, most first.
-  live(
-    device: MemoryDevice,
-    moment: number,
-    by: "line" | "category",
-  ): { name: string; bytes: number; count: number }[] {
-    const sums = new Map<number, { bytes: number; count: number }>();
+  live(device: MemoryDevice, moment: number, by: "line" | "category"): LiveGroup[] {
+    const sums = new Map<number, Omit<LiveGroup, "name">>();
     const keys: ArrayLike<number> = by === "line" ? this.line : this.category;
     for (let row = device.allocationBegin; row < device.allocationEnd; row++) {
       if (!this.isLive(row, moment)) continue;
-      const sum = sums.get(keys[row]) ?? { bytes: 0, count: 0 };
+      const sum = sums.get(keys[row]) ?? { bytes: 0, count: 0, isInferred: false };
       sum.bytes += this.requested[row];
-      sum.count++;
+      sum.count = sum.count === null || this.isSum[row] === 1 ? null : sum.count + 1;
+      sum.isInferred ||= this.isInferred[row] === 1;
       sums.set(keys[row], sum);
     }
     const name = (key: number) => (by === "line" ? this.text(key) : (this.categories[key] ?? "unknown"));

@@ -81,7 +81,7 @@ function DeviceMemoryView({ model, device, theme, document }: DeviceProps) {
             ` ${ooms.length === 1 ? "A request" : `${count(ooms.length)} requests`} of ${bytes(ooms[0].request)} failed.`}
         </p>
         <p class="where">
-          {count(device.allocationEnd - device.allocationBegin)} allocations, {count(device.moments - 1)} entries over{" "}
+          {count(allocationCount(model, device))} allocations, {count(device.moments - 1)} entries over{" "}
           {duration(device.time[device.moments - 1])}
         </p>
       </section>
@@ -220,6 +220,12 @@ function Findings({ document, onMoment }: { document: MemoryDocument; onMoment(e
   );
 }
 
+// Those that were seen one by one.
+function allocationCount(model: MemoryModel, device: MemoryDevice): number {
+  const { allocationBegin: begin, allocationEnd: end } = device;
+  return end - begin - model.isSum.subarray(begin, end).reduce((sum, is) => sum + is, 0);
+}
+
 function sentence(text: string): string {
   return `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
 }
@@ -243,7 +249,7 @@ function Held({
     <table class="plain held">
       <thead>
         <tr>
-          <th>{by}</th>
+          <th>{by === "category" && groups.some((group) => group.isInferred) ? "category (inferred)" : by}</th>
           <th class="n">bytes</th>
           <th class="n">share</th>
           <th class="n">tensors</th>
@@ -258,7 +264,7 @@ function Held({
             </td>
             <td class="n">{bytes(group.bytes)}</td>
             <td class="n">{percent(total > 0 ? group.bytes / total : 0)}</td>
-            <td class="n">{count(group.count)}</td>
+            <td class="n">{group.count === null ? "–" : count(group.count)}</td>
           </tr>
         ))}
         {groups.length > 12 && (
@@ -288,10 +294,14 @@ function AllocationDetails({ model, device, row }: { model: MemoryModel; device:
       <h3>
         {bytes(model.requested[row])}{" "}
         {model.size[row] > model.requested[row] && <span class="faint">({bytes(model.size[row])} taken)</span>}
+        {model.isSum[row] === 1 && <span class="faint">(a sum; of how many allocations is not known)</span>}
       </h3>
       <dl class="facts">
         <dt>for</dt>
-        <dd>{model.categories[model.category[row]] ?? "unknown"}</dd>
+        <dd>
+          {model.categories[model.category[row]] ?? "unknown"}
+          {model.isInferred[row] === 1 && " (inferred)"}
+        </dd>
         <dt>made by</dt>
         <dd>{model.text(model.line[row])}</dd>
         <dt>held</dt>
