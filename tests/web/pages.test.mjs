@@ -246,8 +246,8 @@ async function checkLanes(page, report) {
   await page.getByRole("radio", { name: "latest first" }).check();
 }
 
-// Rank 0 is stopped for 5 ms in each of four steps of 10 ms.
-function stoppedRank(rank) {
+// Four steps of 10 ms; in some of them rank 0 is stopped for 5.
+function stoppedRank(rank, stopped = [0, 1, 2, 3]) {
   const events = [];
   for (let step = 0; step < 4; step++) {
     const ts = 1000 + 10000 * step;
@@ -255,7 +255,7 @@ function stoppedRank(rank) {
     events.push({ ...host, cat: "user_annotation", name: `ProfilerStep#${step}`, ts, dur: 9990 });
     events.push({ ...host, cat: "cuda_runtime", name: "cudaLaunchKernel", ts: ts + 10, dur: 5, args: { correlation: step + 1 } });
     events.push({ ph: "X", pid: 0, tid: 7, cat: "kernel", name: "gemm", ts: ts + 20, dur: 3000, args: { correlation: step + 1, device: 0, stream: 7 } });
-    if (rank === 0) events.push({ ...host, cat: "overhead", name: "Stepscope wrote a memory snapshot", ts: ts + 4000, dur: 5000 });
+    if (rank === 0 && stopped.includes(step)) events.push({ ...host, cat: "overhead", name: "Stepscope wrote a memory snapshot", ts: ts + 4000, dur: 5000 });
   }
   const file = join(folder, `stopped${rank}.json`);
   writeFileSync(file, JSON.stringify({ traceEvents: events, distributedInfo: { rank, world_size: 2, backend: "nccl" } }));
@@ -263,12 +263,22 @@ function stoppedRank(rank) {
 }
 
 test("what Stepscope itself stopped is said of all ranks as in the text", async () => {
-  const files = [0, 1].map(stoppedRank);
+  const files = [0, 1].map((rank) => stoppedRank(rank));
   assert.ok(JSON.parse(run("report", ...files, "--json")).fleet.stops.in_every_step);
   const { page, wrong, close } = await openPage(makePage("stopped", ...files));
   await openTab(page, "Ranks");
   const words = (await page.locator("p.stops").innerText()).replace(/\.$/, "");
   assert.ok(run("report", ...files).replace(/\s+/g, " ").includes(words), words);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a step that Stepscope itself stopped is named below the steps as in the text", async () => {
+  const file = stoppedRank(0, [2]);
+  const { page, wrong, close } = await openPage(makePage("stopped_step", file));
+  const words = (await page.locator("p.stops").innerText()).replace(/\.$/, "");
+  assert.match(words, /#2/);
+  assert.ok(run("report", file).replace(/\s+/g, " ").includes(words), words);
   assert.deepEqual(wrong, []);
   await close();
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { stepSpread } from "../src/data/report";
+import { disturbedWords, stepSpread } from "../src/data/report";
 import { causeWords } from "../src/format";
 
 describe("words", () => {
@@ -19,5 +19,13 @@ describe("words", () => {
     expect(stepSpread(steps(10), [10, 30])).toEqual({ low: 11, high: 19, isAll: false });
     expect(stepSpread(steps(1), [10])).toBeNull();
     expect(stepSpread(steps(3), [])).toBeNull();
+  });
+  it("of steps that Stepscope stopped are the terminal's", () => {
+    const steps = (numbers: number[], cause: string) => numbers.map((step) => ({ step, cause }));
+    expect(disturbedWords([])).toEqual([]);
+    expect(disturbedWords([...steps([7], "A"), ...steps([1, 2, 3, 4, 5, 6, 8, 9, 10], "B")])).toEqual([
+      "1 step left out: A in it (#7)",
+      "9 steps left out: B in them (#1, #2, #3, #4, #5, #6, #8, #9, …)",
+    ]);
   });
 });

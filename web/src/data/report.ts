@@ -87,6 +87,7 @@ export interface Report {
     first: number | null;
     last: number | null;
     left_out: number[];
+    disturbed: { step: number; cause: string }[];
     window: Range;
     median_ns: number | null;
     p10_ns: number | null;
@@ -237,4 +238,17 @@ export function stepSpread(
     return { low: steps.p10_ns, high: steps.p90_ns, isAll: false };
   if (lengths.length < 2) return null;
   return { low: Math.min(...lengths), high: Math.max(...lengths), isAll: true };
+}
+
+// Steps that count nowhere since Stepscope itself stopped the program in them, in the terminal's words: a sentence a cause.
+export function disturbedWords(disturbed: Report["steps"]["disturbed"]): string[] {
+  const kMostNumbers = 8;
+  const causes = new Map<string, number[]>();
+  for (const { step, cause } of disturbed) causes.set(cause, [...(causes.get(cause) ?? []), step]);
+  return [...causes].map(([cause, numbers]) => {
+    const isOne = numbers.length === 1;
+    const shown = numbers.slice(0, kMostNumbers).map((each) => `#${each}`);
+    const list = [...shown, ...(numbers.length > kMostNumbers ? ["…"] : [])].join(", ");
+    return `${numbers.length} ${isOne ? "step" : "steps"} left out: ${cause} in ${isOne ? "it" : "them"} (${list})`;
+  });
 }

@@ -1,7 +1,7 @@
 // Each step as a bar: solid where the GPU is busy, hatched where it is idle, a mark on outliers.
 import { causeColour, type Theme } from "../colours";
 import type { Model, Step } from "../data/model";
-import type { Range, Report } from "../data/report";
+import { disturbedWords, type Range, type Report } from "../data/report";
 import { causeWords, duration } from "../format";
 
 interface Props {
@@ -128,6 +128,11 @@ export function StepChart({ model, report, theme, onStep }: Props) {
           `, ▼ ${outliers.length === 1 ? "an outlier" : `${outliers.length} outliers`}: 1.5 times the median and more`}
         {bars.length < steps.length && `; of each ${Math.ceil(steps.length / kMostBars)} steps the longest`}. Below the
         bars is the step's number. Click a step to see it on the timeline.
+        {disturbedWords(report.steps.disturbed).map((sentence) => (
+          <p key={sentence} class="stops">
+            {sentence}.
+          </p>
+        ))}
       </figcaption>
     </figure>
   );
