@@ -46,7 +46,8 @@ struct Open {
   std::uint32_t stack;
   std::uint32_t detail;
   bool is_step;
-  bool is_heard;  // began inside a window
+  bool is_heard;   // began inside a window
+  bool is_engine;  // autograd's engine around a node; told where forward stacks are kept, of operators alone
 };
 struct ThreadOps {
   std::uint32_t op_count = 0;
@@ -142,6 +143,7 @@ std::unique_ptr<TorchContext> start_op(const TorchRecord& record) {
   open.detail = kInputs && (is_heard || warms) ? inputs_of(record, *thread) : 0;
   open.is_heard = is_heard;
   if (now.keeps_forward_stacks) [[unlikely]] {
+    open.is_engine = name != nullptr && std::string_view(name).starts_with(kEngine);
     if constexpr (kScope == TorchScope::kFunction) {
       keep_forward_stack(now, *thread, open);
     } else if (thread->op_count == 0) {
@@ -192,7 +194,7 @@ void end_node(const TorchRecord& record, TorchContext* context) {
   if (ThreadOps* const thread = ThreadOwned<ThreadOps>::find(); thread != nullptr && thread->op_count >= 2) {
     const Open& node = thread->ops[thread->op_count - 1];
     const Open& around = thread->ops[thread->op_count - 2];
-    if (node.record == &record && node.forward_thread > 0 && name_text(around.name).starts_with(kEngine)) {
+    if (node.record == &record && node.forward_thread > 0 && around.is_engine) {
       thread->ended_depth = thread->op_count - 1;
       thread->ended_in_ns = around.start_ns;
       thread->ended_stack = forward_stack_of(node);
