@@ -88,10 +88,7 @@ bool Gpu::attach() noexcept try {
     complain("CUPTI " + std::to_string(version_) + " is older than CUDA 12's: no GPU records");
     return false;
   }
-  // Before anything is enabled and never again: a second time would shift the records that are under way.
-  if (table_.register_timestamp == nullptr || table_.register_timestamp(timestamp) != kCuptiSuccess) {
-    remark("CUPTI takes no clock of ours: device times are on CLOCK_REALTIME and may drift from the host's");
-  }
+  register_clock();
   calls_ = choose_calls(table_);
   reset_callbacks(&table_, keeps_graphs_, keeps_memory_);
   takes_native_stacks.store(keeps_memory_ && keeps_stacks_, std::memory_order_relaxed);
@@ -99,6 +96,19 @@ bool Gpu::attach() noexcept try {
   return !keeps_graphs_ || (subscribe() && enable_callbacks());
 } catch (...) {
   return false;
+}
+
+// Before anything is enabled and never again: a second time would shift the records that are under way. For the same
+// reason not while another profiler records, whose times would be on our clock: that one holds the only subscription,
+// and start() tries again. By the plain call, since torch.profiler offers its own clock under one.
+void Gpu::register_clock() {
+  CuptiSubscriber alone = nullptr;
+  if (has_clock_ || table_.subscribe(&alone, callback, nullptr) != kCuptiSuccess) return;
+  has_clock_ = true;
+  if (table_.register_timestamp == nullptr || table_.register_timestamp(timestamp) != kCuptiSuccess) {
+    remark("CUPTI takes no clock of ours: device times are on CLOCK_REALTIME and may drift from the host's");
+  }
+  (void)table_.unsubscribe(alone);
 }
 
 bool Gpu::subscribe() {
@@ -165,6 +175,7 @@ void Gpu::disable_records() {
 
 bool Gpu::start() noexcept try {
   if (is_started()) return true;
+  register_clock();
   if (!subscribe()) return false;
   // Each time: another profiler that had its turn meanwhile has registered its own.
   if (const CuptiResult result = table_.register_buffers(request_buffer, complete_buffer); result != kCuptiSuccess) {

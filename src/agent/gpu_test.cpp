@@ -278,6 +278,21 @@ TEST_F(GpuTest, YieldsToARivalAndNamesIt) {
   gpu.stop();
 }
 
+// Its records are under way: a change of CUPTI's clock would shift them.
+TEST_F(GpuTest, TheClockOfARivalThatRecordsIsLeftAlone) {
+  cupti.subscribe_result = kCuptiMultipleSubscribers;
+  Gpu& gpu = attach();
+  EXPECT_FALSE(gpu.start());
+  EXPECT_EQ(cupti.clock_count, 0);
+  cupti.subscribe_result = kCuptiSuccess;
+  for (int window = 0; window < 2; ++window) {
+    ASSERT_TRUE(gpu.start());
+    gpu.stop();
+  }
+  EXPECT_EQ(cupti.clock_count, 1);
+  EXPECT_EQ(cupti.subscriber_count, 0);
+}
+
 TEST_F(GpuTest, SaysTheRemedyWherePrivilegesAreMissing) {
   cupti.enable_results[CuptiKind::kConcurrentKernel] = kCuptiInsufficientPrivileges;
   Gpu& gpu = attach();
