@@ -169,6 +169,49 @@ class SameScript(unittest.TestCase):
         self.assertIn("step", self.ours.report().text())
 
 
+def in_operators(event):
+    """What ran in the event, calls of Python opened: the operators and labels that they made."""
+    for child in event.cpu_children:
+        if child.is_python_function:
+            yield from in_operators(child)
+        else:
+            yield child.name
+
+
+@support.needs("torch")
+class SameScriptWithStacks(unittest.TestCase):
+    """with_stack: torch lists each call of a Python function between the operators; all else is the same (the page)."""
+
+    @classmethod
+    def setUpClass(cls):
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")
+            cls.theirs, _ = script("torch.profiler", 4, folder, with_stack=True)
+            cls.ours, _ = script("stepscope.torch", 4, folder, with_stack=True)
+
+    def test_events_but_calls_of_python_are_the_same(self):
+        def told(event):
+            parent = event.cpu_parent
+            while parent is not None and parent.is_python_function:
+                parent = parent.cpu_parent
+            return (event.name, None if parent is None else parent.name, list(in_operators(event)), str(event.input_shapes),
+                    event.input_dtypes, event.flops, event.is_user_annotation, event.is_async, event.count)
+
+        theirs, ours = self.theirs.events(), self.ours.events()
+        self.assertTrue(any(event.name == "nn.Module: Linear_0" and event.is_python_function for event in theirs))
+        self.assertFalse(any(event.is_python_function for event in ours))
+        self.assertEqual([told(event) for event in ours], [told(event) for event in theirs if not event.is_python_function])
+
+    def test_rows_but_those_of_python_are_the_same(self):
+        python = {event.key for event in self.theirs.events() if event.is_python_function}
+        self.assertEqual({row.key: (row.count, row.flops) for row in self.ours.key_averages()},
+                         {row.key: (row.count, row.flops) for row in self.theirs.key_averages() if row.key not in python})
+
+    def test_frames_are_a_table_and_name_the_function_of_a_module(self):
+        names = self.ours.trace.table("frames")._table.column("name")
+        self.assertTrue([name for name in names if name.endswith(": Linear.forward")], names[:20])
+
+
 @support.needs("torch")
 class Cycle(unittest.TestCase):
     def test_without_a_schedule_everything_is_recorded(self):
