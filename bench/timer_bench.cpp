@@ -7,9 +7,11 @@
 
 #include <chrono>
 #include <functional>
+#include <random>
 
 #include "stepscope/step_timer.h"
 #include "stepscope/timer.h"
+#include "timing/fake_clock.h"
 
 namespace stepscope {
 namespace {
@@ -49,6 +51,25 @@ void timer_run_through_function(benchmark::State& state) {
   report_timer(state, timer);
 }
 BENCHMARK(timer_run_through_function)->UseManualTime()->Iterations(1)->Repetitions(201)->ReportAggregatesOnly();
+
+// What adaptive_autorange spends on its own for each block while the spread does not settle: blocks of a scripted
+// clock, as many as `state.range(0)` seconds hold.
+void adaptive_block(benchmark::State& state) {
+  for (auto _ : state) {
+    FakeClock clock;
+    std::mt19937 random(1);
+    BatchCallable body;
+    body.run = [&](std::int64_t count) {
+      if (count > 0) clock.advance_host(50'000 + static_cast<std::int64_t>(random() % 20'000));
+    };
+    Timer timer(std::move(body), plain_options(clock));
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<Measurement> measured = timer.adaptive_autorange(0, 0.01, static_cast<double>(state.range(0)));
+    if (!measured) return state.SkipWithError(measured.error().message.c_str());
+    state.SetIterationTime(seconds_since(begin) / static_cast<double>(measured->raw_times_ns().size()));
+  }
+}
+BENCHMARK(adaptive_block)->Arg(10)->Arg(60)->UseManualTime()->Iterations(1);
 
 void hand_written_loop_run(benchmark::State& state) {
   for (auto _ : state) {

@@ -36,18 +36,18 @@ std::optional<double> iqr(std::span<const double> sample) {
 }
 
 std::optional<double> sorted_quantile(std::span<const double> sorted, double q) {
-  if (sorted.empty()) return std::nullopt;
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const double part = at - static_cast<double>(low);
-  if (part <= 0 || low + 1 >= sorted.size()) return sorted[low];
-  return sorted[low] + part * (sorted[low + 1] - sorted[low]);
+  return quantile_by_rank(sorted.size(), q, [sorted](std::size_t rank) { return sorted[rank]; });
+}
+
+bool spread_is_under(double low, double median, double high, double ratio) {
+  const double spread = high - low;
+  return spread == 0 || spread < ratio * median;
 }
 
 bool spread_is_under(std::span<const double> sorted, double ratio) {
   if (sorted.empty()) return false;
-  const double spread = *sorted_quantile(sorted, 0.75) - *sorted_quantile(sorted, 0.25);
-  return spread == 0 || spread < ratio * *sorted_quantile(sorted, 0.5);
+  return spread_is_under(*sorted_quantile(sorted, 0.25), *sorted_quantile(sorted, 0.5), *sorted_quantile(sorted, 0.75),
+                         ratio);
 }
 
 std::optional<int> significant_figures(std::span<const double> sample, double least_interval) {

@@ -4,6 +4,7 @@
 // values have to be finite (a NaN has no order); whoever lets samples in checks that once.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -16,10 +17,23 @@ namespace stepscope {
 // 75th minus 25th percentile.
 [[nodiscard]] std::optional<double> iqr(std::span<const double> sample);
 
+// quantile() of `size` values of which value_of(rank) gives one by its place in their order, from 0.
+template <class ValueOf>
+[[nodiscard]] std::optional<double> quantile_by_rank(std::size_t size, double q, const ValueOf& value_of) {
+  if (size == 0) return std::nullopt;
+  const double at = q * static_cast<double>(size - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const double part = at - static_cast<double>(low);
+  const double first = value_of(low);
+  if (part <= 0 || low + 1 >= size) return first;
+  return first + part * (value_of(low + 1) - first);
+}
 // quantile() of values that are sorted already: no copy, constant time.
 [[nodiscard]] std::optional<double> sorted_quantile(std::span<const double> sorted, double q);
 
-// IQR / median < ratio, of values that are sorted already. No spread is under every ratio; an empty sample under none.
+// IQR / median < ratio, of the 25th, 50th and 75th percentile. No spread is under every ratio.
+[[nodiscard]] bool spread_is_under(double low, double median, double high, double ratio);
+// The same of values that are sorted already. An empty sample is under none.
 [[nodiscard]] bool spread_is_under(std::span<const double> sorted, double ratio);
 
 // How many figures of the median mean something, 1 to 4: floor(log10(median / interval)), where the interval is

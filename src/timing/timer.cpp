@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "stats/quantiles.h"
+#include "stats/running_order.h"
 #include "stats/spread.h"
 #include "timing/clock_notes.h"
 #include "timing/thread_count.h"
@@ -57,17 +58,19 @@ std::vector<std::string> notes_of(const ThreadCount& threads) {
   return notes;
 }
 
-// Times of blocks, also kept in order: the spread is asked for after each block, and sorting anew each time would take
-// longer than the blocks.
+// Times of blocks, also kept in order: the spread is asked for after each block.
 struct BlockTimes {
   std::vector<double> times_ns;
-  std::vector<double> sorted_ns;
+  RunningOrder order_ns;
   double total_ns = 0;
 
   void add(double time_ns) {
     times_ns.push_back(time_ns);
-    sorted_ns.insert(std::upper_bound(sorted_ns.begin(), sorted_ns.end(), time_ns), time_ns);
+    order_ns.add(time_ns);
     total_ns += time_ns;
+  }
+  [[nodiscard]] bool is_spread_under(double ratio) const {
+    return spread_is_under(*order_ns.quantile(0.25), *order_ns.quantile(0.5), *order_ns.quantile(0.75), ratio);
   }
 };
 
@@ -201,7 +204,7 @@ Result<Measurement> Timer::adaptive_autorange(double threshold, double min_run_t
     blocks.add(*block_ns);
     if (callback) callback(*number, *block_ns);
     if (blocks.total_ns > max_run_time_s * kNsPerSecond) break;
-    can_stop = blocks.times_ns.size() > kFewestToStop && spread_is_under(blocks.sorted_ns, threshold);
+    can_stop = blocks.times_ns.size() > kFewestToStop && blocks.is_spread_under(threshold);
   }
   return measure(std::move(blocks.times_ns), *number, std::move(notes));
 }
