@@ -17,6 +17,13 @@ LaunchCounts LaunchCounts::launches_of(const Trace& trace) {
   return work;
 }
 
+LaunchCounts LaunchCounts::operators_of(const Trace& trace) {
+  LaunchCounts work;
+  for (const OpId op : trace.ops.ids().ids()) work.times_.push_back(trace.ops.start_ns[op]);
+  sort_runs(work.times_);
+  return work;
+}
+
 LaunchCounts LaunchCounts::launches_or_operators_of(const Trace& trace, ThreadId thread) {
   LaunchCounts work = launches_of(trace);
   if (!work.times_.empty() || !thread.has_value()) return work;

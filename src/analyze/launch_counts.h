@@ -16,7 +16,9 @@ class LaunchCounts {
  public:
   // Of all threads.
   [[nodiscard]] static LaunchCounts launches_of(const Trace& trace);
-  // The same, and in a trace without any launch the operators of the thread.
+  // Operators, of all threads.
+  [[nodiscard]] static LaunchCounts operators_of(const Trace& trace);
+  // Launches, and in a trace without any launch the operators of the thread.
   [[nodiscard]] static LaunchCounts launches_or_operators_of(const Trace& trace, ThreadId thread);
 
   [[nodiscard]] std::int64_t count_in(Interval host) const;

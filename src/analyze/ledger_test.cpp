@@ -116,12 +116,14 @@ TEST(Ledger, WorkQueuedBeforeRecordingIsCountedApart) {
 
 TEST(Ledger, AStepOfTheHostAloneIsNoLoss) {
   const Ledger ledger = ledger_of(trace_from_text(R"(
-    step      [4          ][5          ]
-    call       [L1]
-    gpu/7         [K1=]
+    step      [4          ][5          ][6          ]
+    call       [L1]                      [L2]
+    gpu/7         [K1=]                     [K2=]
     where
       L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
       K1 = a corr 1
+      K2 = a corr 2
   )"));
   EXPECT_EQ(ledger.steps_without_gpu_events_count, 1);
   EXPECT_FALSE(ledger.headline_withheld.has_value());

@@ -4,6 +4,7 @@
 // the same label) the one with most wins, and nested repeats of a label count as one.
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <unordered_map>
 
 #include "analyze/launch_counts.h"
@@ -134,6 +135,37 @@ void complete_ends(const Trace& trace, StepMarks& found) {
   found.marks = std::move(kept);
 }
 
+// step() closes a step and opens the next one, so where the loop ends inside the recorded window a span stays open
+// until the profiler stops, over whatever the program does then (it saves, it evaluates). It is no step: almost nothing
+// was launched in it.
+//
+// A tenth of what the least of the other steps does: such a span is rarely quite empty (trainers read the loss once
+// more), and a real last step, of a smaller batch, makes the same calls. Steps that do nothing at all may be real (the
+// batch was skipped); while they are as many as the others, the last one may be one of them.
+void leave_out_open_step(const Trace& trace, StepMarks& found) {
+  if (found.marks.size() < 2) return;
+  const LaunchCounts launches = LaunchCounts::launches_of(trace);
+  const LaunchCounts operators = LaunchCounts::operators_of(trace);
+  const auto did_nothing = [&](const LaunchCounts& work) -> std::optional<bool> {
+    const std::size_t others = found.marks.size() - 1;
+    std::size_t at_work = 0;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < others; ++i) {
+      const std::int64_t count = work.count_in(found.marks[i].host);
+      if (count == 0) continue;
+      ++at_work;
+      least = std::min(least, count);
+    }
+    if (at_work * 2 <= others) return std::nullopt;  // this kind of work says nothing here
+    return work.count_in(found.marks.back().host) * 10 < least;
+  };
+  const std::optional<bool> by_launches = did_nothing(launches), by_operators = did_nothing(operators);
+  if (!by_launches && !by_operators) return;
+  if (!by_launches.value_or(true) || !by_operators.value_or(true)) return;
+  found.left_out.push_back(found.marks.back().number);
+  found.marks.pop_back();
+}
+
 }  // namespace
 
 std::optional<std::int64_t> profiler_step_number(std::string_view span_name) {
@@ -152,6 +184,7 @@ std::optional<StepMarks> find_profiler_steps(const Trace& trace) {
   auto found = to_marks(trace, std::move(candidates), StepSource::kProfilerStep);
   if (!found) return found;
   found->detail = "ProfilerStep#N";
+  leave_out_open_step(trace, *found);
   if (are_heard) name_heard_steps(trace, *found);
   return found;
 }

@@ -178,6 +178,55 @@ TEST(Steps, ACutFileLosesTheStepWhoseKernelIsGone) {
   EXPECT_EQ(steps.window, (Interval{0, 260'000}));
 }
 
+// torch opens the span of step 6 when step 5 ends, and closes it when the profiler stops.
+TEST(Steps, TheSpanThatStaysOpenAfterTheLoopIsNoStep) {
+  const std::string_view where = R"(
+    where
+      L = cudaLaunchKernel
+      M = cudaMemcpyAsync
+      S = cudaDeviceSynchronize
+  )";
+  const Trace open = trace_from_text(std::string(R"(
+    step      [3          ][4          ][5          ][6                           ]
+    op        [mm ][relu]               [mm ][relu]
+    call       [L]  [L]                  [L]  [L]                             [S])") +
+                                     std::string(where));
+  Steps steps = steps_of(open);
+  ASSERT_EQ(steps.steps.size(), 3U) << "a step in the middle that did nothing is one";
+  EXPECT_EQ(steps.left_out, (std::vector<std::int64_t>{6}));
+  EXPECT_EQ(steps.window, (Interval{0, 390'000}));
+  const Trace whole = trace_from_text(std::string(R"(
+    step      [3          ][4          ][5          ][6    ]
+    op        [mm ][relu]  [mm ][relu]  [mm ][relu]  [mm ]
+    call       [L]  [L]     [L]  [L]     [L]  [L]     [L])") +
+                                      std::string(where));
+  EXPECT_EQ(steps_of(whole).steps.size(), 4U) << "a smaller last step";
+  EXPECT_TRUE(steps_of(whole).left_out.empty());
+}
+
+// Trainers read the loss once more when their loop has ended.
+TEST(Steps, TheOpenSpanMayReadTheLoss) {
+  std::string ops = "    op        ";
+  std::string call = "\n    call      ";
+  for (int step = 0; step < 2; ++step) {
+    for (int i = 0; i < 20; ++i) ops += "[a]", call += "[L]";
+  }
+  ops += "[i]", call += "[M]";
+  const Trace trace =
+      trace_from_text("    step      [3" + std::string(57, ' ') + "][4" + std::string(57, ' ') + "][5          ]\n" +
+                      ops + call + "\n    where\n      L = cudaLaunchKernel\n      M = cudaMemcpyAsync\n");
+  EXPECT_EQ(steps_of(trace).left_out, (std::vector<std::int64_t>{5}));
+}
+
+TEST(Steps, WhereNoStepDidAnythingThatWasRecordedTheLastOneStays) {
+  EXPECT_EQ(steps_of(trace_from_text("    step      [3    ][4    ][5    ]")).steps.size(), 3U);
+  const Trace one = trace_from_text(R"(
+    step      [3          ][4          ][5          ][6          ]
+    op        [mm ][relu]
+  )");
+  EXPECT_EQ(steps_of(one).steps.size(), 4U) << "most steps did nothing, so this one may be real";
+}
+
 TEST(Steps, ANamedSpanIsTakenAtItsWord) {
   const Trace trace = trace_from_text(R"(
     step      [4          ][5          ]
