@@ -29,6 +29,7 @@ constexpr const char* kExamples =
     "  stepscope view trace.pt.trace.json.gz            writes trace.html\n"
     "  stepscope view trace.json.gz -o report.html --open\n"
     "  stepscope view rank*.json.gz -o run.html         one row a rank, on one clock\n"
+    "  stepscope view run.sss                           the same, of summaries alone\n"
     "  stepscope view before.json.gz after.json.gz      both timelines, what differs\n"
     "  zcat trace.json.gz | stepscope view - -o - > page.html\n"
     "  stepscope view snapshot.pickle                   memory: _dump_snapshot's file\n\n"
@@ -44,7 +45,7 @@ struct Request {
 };
 
 void add_options(CLI::App& app, Request& request) {
-  app.add_option("FILE", request.gather.files, "traces (.json, .json.gz), captures, or one snapshot")
+  app.add_option("FILE", request.gather.files, "traces (.json, .json.gz), captures, .sss, or one snapshot")
       ->required()
       ->type_name("");
   app.add_option("-o,--output", request.output, "page to write (FILE.html here); - is standard output")
@@ -61,7 +62,7 @@ void add_options(CLI::App& app, Request& request) {
 std::string page_name(const std::string& file) {
   // A pipe's name says nothing.
   std::string name = is_regular_file(file) ? std::filesystem::path(file).filename().string() : "report";
-  for (const std::string_view suffix : {".gz", ".json", ".pickle", ".stepscope", ".trace", ".pt"}) {
+  for (const std::string_view suffix : {".gz", ".json", ".pickle", ".stepscope", ".sss", ".trace", ".pt"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
   return name + ".html";
@@ -154,13 +155,15 @@ int view_traces(Request& request, Console& console) {
     console.complain(gathered.wrong);
     return kExitUsage;
   }
-  for (const UnusableFile& file : gathered.unusable) console.complain(file.error);
-  if (gathered.reports.empty()) return kExitUnusable;
-  if (gathered.is_single()) {
+  if (gathered.is_single() && !gathered.reports.empty()) {
     const Report& report = gathered.reports.front();
     return write_page(write_html(report), request, exit_code_of(report.status), console);
   }
   const RankReports ranks = join(std::move(gathered));
+  for (const UnusableFile& file : ranks.unusable) console.complain(file.error);
+  // Of summaries, and of very many traces, there are no whole reports: the page is of the ranks alone.
+  const bool has_any = !ranks.reports.empty() || (ranks.fleet && !ranks.fleet->ranks.empty());
+  if (!has_any) return kExitUnusable;
   return write_page(write_html(ranks), request, exit_code_of(ranks.status), console);
 }
 

@@ -137,6 +137,19 @@ class View(unittest.TestCase):
         self.assertEqual(self.run_in_folder("view", *ranks, "-o", "ranks.html").returncode, COMPLETE)
         self.assertNotIn('id="stepscope-difference"', (self.path / "ranks.html").read_text())
 
+    def test_summaries_alone_make_the_page_of_the_report(self):
+        ranks = [DATA / f"h200/straggler_rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
+        self.assertEqual(self.run_in_folder("summarize", *ranks, "-o", "run.sss").returncode, COMPLETE)
+        done = self.run_in_folder("view", "run.sss")
+        self.assertEqual(done.returncode, COMPLETE, done.stderr)
+        self.assertEqual(self.files(), ["run.html", "run.sss"])
+        report = self.run_in_folder("report", "run.sss", "--html", "-")
+        self.assertEqual((self.path / "run.html").read_bytes(), report.stdout)
+        (self.path / "bad.json").write_text("{")
+        done = self.run_in_folder("view", "run.sss", "bad.json", "-o", "-")
+        self.assertEqual(done.returncode, PARTIAL)
+        self.assertIn(b"bad.json", done.stderr)
+
     def test_leaves_nothing_where_nothing_can_be_read_or_written(self):
         self.assertEqual(self.run_in_folder("view", "missing.json").returncode, UNUSABLE)
         self.assertEqual(self.run_in_folder("view", GOOD, "-o", "no/such/folder.html").returncode, UNUSABLE)
