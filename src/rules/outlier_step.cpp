@@ -26,10 +26,14 @@ constexpr double kFault = 0.05;
 
 struct OutlierSteps {
   std::size_t worst = 0;
-  DurationNs typical_ns = 0;  // median of the other steps
-  std::vector<std::size_t> steps;
-  DurationNs excess_ns = 0;  // of all of them
-  DurationNs total_ns = 0;   // of all steps
+  std::vector<std::size_t> steps;  // ascending; `worst` among them
+  DurationNs least_ns = 0;         // the shortest of them
+  // The others: all but these, and but a first recorded step that is as long.
+  std::vector<DurationNs> others_ns;  // ascending; never empty
+  bool first_is_apart = false;
+  DurationNs typical_ns = 0;  // median of the others
+  DurationNs excess_ns = 0;   // of all outliers, beyond typical_ns
+  DurationNs total_ns = 0;    // of all steps
 };
 
 // The profiler distorts the first recorded step, but it writes no checkpoint: one that takes half of that step's extra
@@ -54,10 +58,59 @@ std::optional<OutlierSteps> find_outlier_steps(const RuleInput& input) {
   const bool count_first = first_writes_checkpoint(input, lengths[0] - median_without(lengths, 0));
   Outliers found = find_outliers(lengths, count_first ? 0 : 1);
   if (found.indices.empty()) return std::nullopt;
-  OutlierSteps out{found.longest, found.typical_ns, std::move(found.indices)};
+  OutlierSteps out{found.longest, std::move(found.indices), lengths[found.longest]};
+  for (std::size_t step = 0; step < lengths.size(); ++step) {
+    if (std::binary_search(out.steps.begin(), out.steps.end(), step)) {
+      out.least_ns = std::min(out.least_ns, lengths[step]);
+    } else if (step == 0 && static_cast<double>(lengths[0]) >= kOutlierRatio * static_cast<double>(found.typical_ns)) {
+      out.first_is_apart = true;
+    } else {
+      out.others_ns.push_back(lengths[step]);
+    }
+  }
+  std::sort(out.others_ns.begin(), out.others_ns.end());
+  out.typical_ns = median_ns(out.others_ns).value_or(0);
   for (const std::size_t step : out.steps) out.excess_ns += lengths[step] - out.typical_ns;
   out.total_ns = std::accumulate(lengths.begin(), lengths.end(), DurationNs{0});
   return out;
+}
+
+// "2.47 to 4.57 ms"
+std::string format_range(DurationNs least_ns, DurationNs most_ns) {
+  std::string least = format_duration(least_ns);
+  const std::string most = format_duration(most_ns);
+  if (least == most) return most;
+  const std::size_t unit = most.rfind(' ');
+  if (unit != std::string::npos && least.ends_with(most.substr(unit))) least.resize(least.rfind(' '));
+  return least + " to " + most;
+}
+
+// "the others 10.0 ms", "the others 3.52 ms (2.47 to 4.57)": one number only of steps that it is true of.
+std::string describe_others(const OutlierSteps& outliers) {
+  const DurationNs least = outliers.others_ns.front(), most = outliers.others_ns.back();
+  std::string out = outliers.first_is_apart ? "the others after the first " : "the others ";
+  const std::string typical = format_duration(outliers.typical_ns);
+  out += typical;
+  // A tenth is what nobody would call another length.
+  if (most - least <= outliers.typical_ns / 10) return out;
+  std::string range = format_range(least, most);
+  const std::string unit = typical.substr(typical.rfind(' '));
+  if (range.ends_with(unit) && range.find(unit + " to") == std::string::npos) range.resize(range.size() - unit.size());
+  return out + " (" + range + ")";
+}
+
+// "Step 28 takes 8.00 ms, the others 2.00 ms: a checkpoint is written", or of several what the longest is.
+std::string write_title(const OutlierSteps& outliers, const std::vector<Step>& steps, const std::string& cause) {
+  const Step& worst = steps[outliers.worst];
+  const std::string longest = "tep " + std::to_string(worst.number);
+  if (outliers.steps.size() == 1) {
+    return "S" + longest + " takes " + format_duration(worst.duration_ns()) + ", " + describe_others(outliers) + ": " +
+           cause;
+  }
+  return format_count(static_cast<double>(outliers.steps.size())) + " of " +
+         format_count(static_cast<double>(steps.size())) + " steps take " +
+         format_range(outliers.least_ns, worst.duration_ns()) + ", " + describe_others(outliers) + "; s" + longest +
+         " takes longest: " + cause;
 }
 
 struct Cause {
@@ -176,11 +229,15 @@ Cause largest_part(const RuleInput& input, std::size_t step, DurationNs excess_n
 }
 
 // "Of its extra 402 ms, 295 ms are this cause; in 60.0 ms the host waits for the GPU; 47.0 ms are not explained."
-std::string describe_extra(const RuleInput& input, std::size_t step, DurationNs extra_ns, const Cause& cause) {
+std::string describe_extra(const RuleInput& input, std::size_t step, DurationNs extra_ns, const Cause& cause,
+                           bool is_one_of_several) {
   constexpr std::size_t kShown = 2;
   const DurationNs small_ns = extra_ns / 20;  // under 5 % of it nobody asks
   const DurationNs named_ns = std::min(cause.excess_ns, extra_ns);
-  std::string text = "Of its extra " + format_duration(extra_ns) + ", " + format_duration(named_ns) + " are this cause";
+  const std::string whose = is_one_of_several
+                                ? "Of step " + std::to_string(input.facts.steps.steps[step].number) + "'s extra "
+                                : "Of its extra ";
+  std::string text = whose + format_duration(extra_ns) + ", " + format_duration(named_ns) + " are this cause";
   DurationNs rest_ns = extra_ns - named_ns;
   std::size_t shown = 0;
   // A compilation or collection lies over the parts, so only a cause that is itself a part leaves others beside it.
@@ -233,6 +290,22 @@ Cause find_cause(const RuleInput& input, const OutlierSteps& outliers) {
   return cause;
 }
 
+// "The longest first: #28 8.00 ms, #3 6.00 ms, and 8 more."
+std::string list_steps(const OutlierSteps& outliers, const std::vector<Step>& steps) {
+  constexpr std::size_t kNamed = 10;
+  std::vector<std::size_t> longest = outliers.steps;
+  std::stable_sort(longest.begin(), longest.end(),
+                   [&](std::size_t a, std::size_t b) { return steps[a].duration_ns() > steps[b].duration_ns(); });
+  std::string text = "The longest first:";
+  const std::size_t named = std::min(kNamed, longest.size());
+  for (std::size_t at = 0; at < named; ++at) {
+    const Step& step = steps[longest[at]];
+    text += (at == 0 ? " #" : ", #") + std::to_string(step.number) + " " + format_duration(step.duration_ns());
+  }
+  if (named < longest.size()) text += ", and " + format_count(static_cast<double>(longest.size() - named)) + " more";
+  return text + ". Each takes at least 1.5 times as long as the median of the others.";
+}
+
 }  // namespace
 
 std::optional<Finding> find_outlier_step(const RuleInput& input) {
@@ -245,32 +318,28 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
       static_cast<double>(outliers->excess_ns) / static_cast<double>(std::max<DurationNs>(1, outliers->total_ns));
   const bool explained = !cause.explained_by.empty() && find_found(input, cause.explained_by) != nullptr;
 
+  const bool several = outliers->steps.size() > 1;
+
   Finding finding;
   finding.id = "outlier-step";
   finding.severity = ratio >= kFault && !explained ? Severity::kFault : Severity::kNote;
-  finding.title = "Step " + std::to_string(worst.number) + " takes " + format_duration(worst.duration_ns()) +
-                  ", the others " + format_duration(outliers->typical_ns) + ": " + cause.what;
+  finding.title = write_title(*outliers, steps.steps, cause.what);
   const DurationNs extra = worst.duration_ns() - outliers->typical_ns;
   finding.evidence.push_back(
-      {describe_extra(input, outliers->worst, extra, cause), cause.at ? cause.at : std::optional<Interval>(worst.gpu)});
-  if (outliers->steps.size() > 1) {
-    finding.evidence.push_back({count_of(static_cast<std::int64_t>(outliers->steps.size()), "step", "steps") + " of " +
-                                    format_count(static_cast<double>(steps.steps.size())) +
-                                    " take at least 1.5 times the typical time.",
-                                std::nullopt});
-  }
+      {describe_extra(input, outliers->worst, extra, cause, several), cause.at ? cause.at : std::optional(worst.gpu)});
+  if (several) finding.evidence.push_back({list_steps(*outliers, steps.steps), std::nullopt});
   if (explained) {
     finding.evidence.push_back({"It is part of " + std::string(cause.explained_by) + " above.", std::nullopt});
   }
   finding.advice = {cause.advice};
   const DurationNs saving = per_step(input, outliers->excess_ns);
-  // At least what the cause itself took, at most all that these steps took beyond the others.
-  const double named =
-      std::min(1.0, static_cast<double>(cause.excess_ns) / static_cast<double>(std::max<DurationNs>(1, extra)));
-  finding.saving = Estimate{static_cast<DurationNs>(static_cast<double>(saving) * named), saving, saving};
+  // At least what the cause itself took in the longest, the only one it was looked for in; at most all that these
+  // steps took beyond the others.
+  finding.saving = Estimate{per_step(input, std::min(cause.excess_ns, extra)), saving, saving};
   finding.saving_ratio = ratio;
   finding.saving_as_recorded = true;
-  finding.gain = "Without it the recorded steps would take " +
+  finding.gain = (several ? "Without what they take more, the recorded steps would take "
+                          : "Without it the recorded steps would take ") +
                  format_duration(per_step(input, outliers->total_ns) - saving) + " on average instead of " +
                  format_duration(per_step(input, outliers->total_ns)) + ".";
   return finding;
