@@ -51,6 +51,36 @@ TEST(OutlierStep, what_the_others_take_is_one_number_only_if_it_is_true_of_them)
       << find_outlier_step(distorted.input())->title;
 }
 
+TEST(OutlierStep, among_scattered_steps_it_is_a_note) {
+  const auto severity = [](std::initializer_list<double> lengths_ms) {
+    MadeRun run(steps_of(lengths_ms));
+    const auto finding = find_outlier_step(run.input());
+    EXPECT_TRUE(finding);
+    return finding ? finding->severity : Severity::kInformation;
+  };
+  // Three steps: only others that are as good as alike leave no doubt (0.941 of the range).
+  EXPECT_EQ(severity({2.47, 4.57, 6.30}), Severity::kNote);
+  EXPECT_EQ(severity({18.8, 33.5, 10.9}), Severity::kNote);
+  EXPECT_EQ(severity({10.0, 20.0, 10.7}), Severity::kNote);   // 9.3 of 10
+  EXPECT_EQ(severity({10.0, 20.0, 10.5}), Severity::kFault);  // 9.5 of 10
+  // Six: 0.560.
+  EXPECT_EQ(severity({10, 12, 14.5, 11, 20, 13}), Severity::kNote);
+  EXPECT_EQ(severity({10, 12, 14.3, 11, 20, 13}), Severity::kFault);
+  // Lengths of one spread, of which the upper ones are half as long again: no two kinds of steps.
+  EXPECT_EQ(severity({10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 10, 11, 10, 12, 11, 10}), Severity::kNote);
+  EXPECT_EQ(severity({10, 11, 12, 13, 10, 11, 12, 30, 10, 31, 13, 12, 11, 10}), Severity::kFault);
+}
+
+TEST(OutlierStep, a_note_of_scatter_says_so) {
+  MadeRun run(steps_of({2.47, 4.57, 6.30}));
+  const auto finding = find_outlier_step(run.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(
+      finding->evidence.back().text,
+      "It may be chance: the other 2 steps take 2.47 to 4.57 ms, which is too few or too scattered to say what is "
+      "usual. More recorded steps tell.");
+}
+
 TEST(OutlierStep, the_first_recorded_step_is_never_one) {
   MadeRun run(steps_of({100, 10, 10, 10}));
   EXPECT_FALSE(find_outlier_step(run.input()));
