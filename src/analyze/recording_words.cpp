@@ -1,6 +1,7 @@
-// The longest texts stand first, since their parts are texts too.
+// The longest texts stand first, since their parts are texts too; what was replaced is not looked at again.
 #include "analyze/recording_words.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -12,6 +13,8 @@ namespace {
 struct Words {
   std::string_view torch, capture, session;
 };
+
+constexpr std::string_view kSwitch = "stepscope run ";
 
 constexpr std::array<Words, 13> kWords = {{
     {"torch.profiler.profile(record_shapes=True)", "stepscope run --shapes", "SessionOptions::record_shapes = true"},
@@ -39,18 +42,40 @@ constexpr std::array<Words, 13> kWords = {{
     {"profile_memory=True", "stepscope run --memory", "SessionOptions::profile_memory = true"},
 }};
 
+// A capture whose program asked for its windows is most often one of `stepscope.torch`, which takes torch.profiler's
+// own words; `stepscope run` of a program that starts windows itself leaves the same remark, so the switch is told
+// beside.
+bool is_asked_by_program(const TraceInfo& info) {
+  return std::any_of(info.remarks.begin(), info.remarks.end(), [](const std::string& remark) {
+    return remark.starts_with("a start was asked for by the program");
+  });
+}
+
+std::string words_for(const Words& words, const TraceInfo& info) {
+  if (info.producer == kSessionProducer) return std::string(words.session);
+  if (!is_asked_by_program(info)) return std::string(words.capture);
+  std::string both(words.torch);
+  if (words.capture.starts_with(kSwitch)) both += " (or " + std::string(words.capture) + ")";
+  return both;
+}
+
 }  // namespace
 
 std::string fit_recording_words(const TraceInfo& info, std::string text) {
-  const bool is_session = info.producer == kSessionProducer;
-  if (info.producer != kCaptureProducer && !is_session) return text;
-  for (const auto& [torch, capture, session] : kWords) {
-    const std::string_view ours = is_session ? session : capture;
-    for (std::size_t at = text.find(torch); at != std::string::npos; at = text.find(torch, at + ours.size())) {
-      text.replace(at, torch.size(), ours);
+  if (info.producer != kCaptureProducer && info.producer != kSessionProducer) return text;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(at);
+    const auto* found =
+        std::find_if(kWords.begin(), kWords.end(), [&](const Words& words) { return rest.starts_with(words.torch); });
+    if (found == kWords.end()) {
+      out += text[at++];
+      continue;
     }
+    out += words_for(*found, info);
+    at += found->torch.size();
   }
-  return text;
+  return out;
 }
 
 }  // namespace stepscope

@@ -12,7 +12,9 @@
 
 namespace stepscope {
 
-// `text` with torch.profiler's words replaced, if the trace is a capture or a C++ session's; else as it is.
+// `text` with torch.profiler's words replaced, if the trace is a capture or a C++ session's; else as it is. Where the
+// program itself asked for the capture's windows, as `stepscope.torch` does, options keep torch.profiler's words, with
+// the switch of `stepscope run` beside them.
 [[nodiscard]] std::string fit_recording_words(const TraceInfo& info, std::string text);
 
 }  // namespace stepscope

@@ -26,6 +26,20 @@ TEST(RecordingWords, a_capture_hears_of_the_switches_that_made_it) {
             "Record again: a short window (stepscope run --schedule wait=1,warmup=2,active=3)");
 }
 
+TEST(RecordingWords, a_capture_that_its_program_started_hears_of_both) {
+  TraceInfo own = made_by("capture");
+  own.remarks = {"a start was asked for by the program", "a stop was asked for by the program"};
+  EXPECT_EQ(fit_recording_words(own, "profile(..., with_stack=True) names the line"),
+            "profile(..., with_stack=True) (or stepscope run without --no-stacks) names the line");
+  EXPECT_EQ(fit_recording_words(own, "Record with profile_memory=True to see peaks by step."),
+            "Record with profile_memory=True (or stepscope run --memory) to see peaks by step.");
+  EXPECT_EQ(fit_recording_words(own, "Call prof.step() after each step, or name a span: --steps NAME."),
+            "Call prof.step() after each step, or name a span: --steps NAME.");
+  own.remarks = {"a start was asked for by a signal"};
+  EXPECT_EQ(fit_recording_words(own, "profile(..., with_stack=True) names the line"),
+            "stepscope run without --no-stacks names the line");
+}
+
 TEST(RecordingWords, a_session_hears_of_its_options) {
   const TraceInfo session = made_by("stepscope session");
   EXPECT_EQ(fit_recording_words(session, "Not recorded. Record with profile_memory=True to see peaks by step."),

@@ -118,10 +118,27 @@ void fit_to_compiled(Finding& finding, bool compiled, bool graph) {
   }
 }
 
+// Stacks that are in the file already are not advised; where they name nothing, a span does.
+void fit_to_stacks(const TraceInfo& info, Finding& finding) {
+  if (!info.with_stack) return;
+  const std::string span = "record_function(\"name\") around parts of the loop";
+  const std::string stacks = "profile(..., with_stack=True)";
+  for (std::string& line : finding.advice) {
+    for (const std::string& ending : {"; so does " + span, std::string()}) {
+      for (const char* verb : {" names the lines", " names the line"}) {
+        const std::string advised = stacks + verb + ending;
+        const auto at = line.find(advised);
+        if (at != std::string::npos) line.replace(at, advised.size(), span + " names what they do");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void fit_advice(const RuleInput& input, std::vector<Finding>& findings) {
   if (findings.empty()) return;
+  for (Finding& finding : findings) fit_to_stacks(input.trace.info, finding);
   const Framework framework = find_framework(input.trace);
   if (framework == Framework::kJax) {
     for (Finding& finding : findings) {

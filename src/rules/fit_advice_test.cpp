@@ -52,6 +52,30 @@ TEST(FitAdvice, a_cpp_session_hears_nothing_of_python_whatever_the_rule) {
   EXPECT_EQ(findings[0].advice[0], "Skip more: make_schedule({.skip_first = 10, .wait = 1, .warmup = 2, .active = 3})");
 }
 
+TEST(FitAdvice, stacks_that_are_recorded_are_not_advised) {
+  constexpr std::array<const char*, 3> kLines = {
+      "profile(..., with_stack=True) names the line; if it is the garbage collector: gc.freeze() after set-up",
+      "profile(..., with_stack=True) names the lines",
+      "profile(..., with_stack=True) names the line; so does record_function(\"name\") around parts of the loop"};
+  for (const char* producer : {"chrome-json", "capture"}) {
+    for (const char* line : kLines) {
+      MadeRun run;
+      run.text("aten::mm");
+      run.trace.info.producer = producer;
+      auto findings = advised("outlier-step", line);
+      fit_advice(run.input(), findings);
+      EXPECT_NE(findings[0].advice[0].find("names the line"), std::string::npos) << findings[0].advice[0];
+      run.trace.info.with_stack = true;
+      findings = advised("outlier-step", line);
+      fit_advice(run.input(), findings);
+      EXPECT_TRUE(
+          findings[0].advice[0].starts_with("record_function(\"name\") around parts of the loop names what they do"))
+          << findings[0].advice[0];
+      EXPECT_EQ(findings[0].advice[0].find("stack"), std::string::npos) << findings[0].advice[0];
+    }
+  }
+}
+
 TEST(FitAdvice, a_capture_without_python_is_a_cpp_program_with_the_switches_of_run) {
   MadeRun run;
   run.trace.info.producer = "capture";
