@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "analyze/average_rows.h"
+#include "analyze/device_averages.h"
 #include "analyze/disturbed_steps.h"
 #include "analyze/host_nodes.h"
 #include "analyze/memory_in_interval.h"
@@ -65,7 +66,8 @@ void add_memory(AverageRow& row, const MemoryChange& total, const MemoryChange& 
 
 class AveragesBuilder {
  public:
-  AveragesBuilder(const Trace& trace, const AveragesOptions& options);
+  // With `device`, kernels and device times of that one alone.
+  AveragesBuilder(const Trace& trace, const AveragesOptions& options, std::optional<DeviceId> device);
   Averages build() &&;
 
  private:
@@ -94,6 +96,7 @@ class AveragesBuilder {
   const Trace& trace_;
   std::optional<Interval> window_;
   IntervalSet left_out_;
+  std::optional<DeviceId> device_;
   GroupBy group_by_;
   OperatorStacks stacks_;
   AverageRows rows_;
@@ -107,14 +110,15 @@ class AveragesBuilder {
   std::vector<Node> waiting_;  // by depth of the parent
 };
 
-AveragesBuilder::AveragesBuilder(const Trace& trace, const AveragesOptions& options)
+AveragesBuilder::AveragesBuilder(const Trace& trace, const AveragesOptions& options, std::optional<DeviceId> device)
     : trace_(trace),
       window_(options.window),
       left_out_(options.left_out),
+      device_(device),
       group_by_(options.group_by),
       stacks_(trace, options),
       rows_(trace, options, stacks_),
-      device_time_(compute_operator_device_time(trace)),
+      device_time_(compute_operator_device_time(trace, device)),
       memory_(trace),
       traits_(trace.strings.size()) {
   for (std::uint32_t i = 0; i < traits_.size(); ++i) {
@@ -138,6 +142,7 @@ void AveragesBuilder::add_gpu_events() {
   const GpuEvents& events = trace_.gpu_events;
   for (const GpuEventId id : events.ids().ids()) {
     if (events.fault[id] == TimeFault::kDuplicate || !is_in_window(events.start_ns[id])) continue;
+    if (device_ && events.device[id] != *device_) continue;
     const RowIndex index = rows_.find(RowKind::kGpu, events.name[id]);
     AverageRow& row = rows_[index];
     const DurationNs length = events.end_ns[id] - events.start_ns[id];
@@ -360,7 +365,11 @@ void AveragesBuilder::add_memory_without_owner() {
 
 Averages compute_averages(const Trace& trace, const AveragesOptions& options) {
   if (options.group_by == GroupBy::kModule) return compute_module_averages(trace, options.window);
-  return AveragesBuilder(trace, options).build();
+  return AveragesBuilder(trace, options, std::nullopt).build();
+}
+
+Averages compute_averages_of_device(const Trace& trace, const AveragesOptions& options, DeviceId device) {
+  return AveragesBuilder(trace, options, device).build();
 }
 
 }  // namespace stepscope

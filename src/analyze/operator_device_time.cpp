@@ -29,13 +29,13 @@ class SpanIds {
 
 }  // namespace
 
-OperatorDeviceTime compute_operator_device_time(const Trace& trace) {
+OperatorDeviceTime compute_operator_device_time(const Trace& trace, std::optional<DeviceId> device) {
   OperatorDeviceTime out;
   out.of_op.raw().assign(trace.ops.start_ns.size(), 0);
   const SpanIds span_ids(trace);
   const GpuEvents& events = trace.gpu_events;
   for (const GpuEventId id : events.ids().ids()) {
-    if (events.fault[id] != TimeFault::kNone) continue;
+    if (events.fault[id] != TimeFault::kNone || (device && events.device[id] != *device)) continue;
     const DurationNs length = events.end_ns[id] - events.start_ns[id];
     const OpId op = events.op[id];
     const MaybeInt external_id = events.external_id[id];

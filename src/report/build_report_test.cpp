@@ -3,6 +3,7 @@
 
 #include "report/report.h"
 #include "report/step_table.h"
+#include "report/terminal.h"
 #include "rules/rules.h"
 #include "support/trace_from_text.h"
 
@@ -51,6 +52,51 @@ TEST(BuildReport, TakesTheFactsOver) {
   EXPECT_EQ(report.tables->kernels[0].name, "gemm_kernel");
   EXPECT_EQ(report.tables->kernels[0].count, 2);
   EXPECT_FALSE(report.shown_finding.has_value());
+}
+
+TEST(BuildReport, TablesAreOfTheDeviceThatIsShown) {
+  const Trace trace = trace_from_text(R"(
+    step      [4                           ][5                           ]
+    op         [mm  ]   [add ]               [mm  ]   [add ]
+    call        [L1]     [L2]                 [L3]     [L4]
+    gpu/7           [K1=========]                 [K3=========]
+    gpu1/7                   [K2====]                      [K4====]
+    where
+      mm = aten::mm ext 1
+      add = aten::add ext 2
+      L1 = cudaLaunchKernel corr 1 ext 1
+      K1 = gemm_kernel corr 1 ext 1
+      L2 = cudaLaunchKernel corr 2 ext 2
+      K2 = add_kernel corr 2 ext 2
+      L3 = cudaLaunchKernel corr 3 ext 1
+      K3 = gemm_kernel corr 3 ext 1
+      L4 = cudaLaunchKernel corr 4 ext 2
+      K4 = add_kernel corr 4 ext 2
+  )");
+  ReportOptions options;
+  options.top_count = 5;
+  for (const std::int64_t number : {0, 1}) {
+    FactOptions facts_options;
+    facts_options.device_number = number;
+    const Facts facts = compute_facts(trace, facts_options);
+    const Report report = build_report(trace, facts, {}, "", options);
+    ASSERT_EQ(report.devices.size(), 2U);
+    ASSERT_TRUE(report.tables);
+    EXPECT_EQ(report.main_device()->number, number);
+    ASSERT_EQ(report.tables->kernels.size(), 1U);
+    EXPECT_EQ(report.tables->kernels[0].name, number == 0 ? "gemm_kernel" : "add_kernel");
+    // No more than the device was busy.
+    EXPECT_EQ(report.tables->kernel_total_ns, report.main_device()->busy.gpu_busy_ns);
+    ASSERT_EQ(report.tables->operators_by_device.size(), 1U);
+    EXPECT_EQ(report.tables->operators_by_device[0].name, number == 0 ? "aten::mm" : "aten::add");
+    EXPECT_EQ(report.tables->operator_device_total_ns, report.tables->kernel_total_ns);
+    EXPECT_EQ(report.tables->operators_by_cpu.size(), report.tables->operator_count);
+    const std::string text = write_terminal(report, {});
+    const std::string name = std::to_string(number);
+    EXPECT_NE(text.find("Kernels of device " + name + " by time per step"), std::string::npos) << text;
+    EXPECT_NE(text.find("Operators by own time on device " + name + " per step"), std::string::npos) << text;
+  }
+  EXPECT_EQ(write_terminal(build(Built(), options), {}).find("of device"), std::string::npos);
 }
 
 TEST(BuildReport, MakesNoTablesUnlessAskedFor) { EXPECT_FALSE(build(Built(), {}).tables.has_value()); }

@@ -53,7 +53,11 @@ Json report_json(const Report& report) {
   out["launches"] = launches_json(report.launches);
   out["ledger"] = ledger_json(report.ledger);
   out["notes"] = notes_json(report.notes);
-  if (report.tables) out["tables"] = tables_json(*report.tables);
+  if (report.tables) {
+    out["tables"] = tables_json(*report.tables);
+    const bool is_of_one = report.devices.size() > 1;
+    out["tables"]["device"] = is_of_one ? Json(report.main_device()->number) : Json(nullptr);
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "analyze/device_averages.h"
 #include "report/text.h"
 
 namespace stepscope {
@@ -20,9 +21,11 @@ struct Owned {
   Interval host;
   IntervalSet left_out;  // of it: disturbed steps
   const Steps& steps;
+  std::optional<DeviceId> device;  // missing: all
 };
 
 bool is_owned(const Trace& trace, GpuEventId event, const Owned& owned) {
+  if (owned.device && trace.gpu_events.device[event] != *owned.device) return false;
   const CallId call = trace.gpu_events.call[event];
   if (!call.has_value()) return owned.steps.counts_at_gpu_time(trace.gpu_events.start_ns[event]);
   const TimeNs time_ns = trace.calls.start_ns[call];
@@ -72,7 +75,9 @@ void add_operators(const Trace& trace, const Owned& owned, Tables& tables) {
   AveragesOptions options;
   options.window = owned.host;
   options.left_out = owned.left_out;
-  for (const AverageRow& row : compute_averages(trace, options).rows) {
+  const Averages averages =
+      owned.device ? compute_averages_of_device(trace, options, *owned.device) : compute_averages(trace, options);
+  for (const AverageRow& row : averages.rows) {
     if (row.device_type != "DeviceType.CPU") continue;
     tables.operators_by_cpu.push_back(operator_row(row));
     tables.operator_device_total_ns += row.self_device_time_total_ns;
@@ -87,9 +92,12 @@ Interval host_window(const Steps& steps, bool whole_file_window) {
   return {steps.steps.front().host.start_ns, steps.steps.back().host.end_ns};
 }
 
-Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window, std::size_t top_count) {
+Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window, std::size_t top_count,
+                    bool every_device) {
+  const bool is_one_of_several = facts.busy.size() > 1 && !every_device;
   const Owned owned{host_window(facts.steps, whole_file_window),
-                    whole_file_window ? IntervalSet{} : facts.steps.disturbed_host(), facts.steps};
+                    whole_file_window ? IntervalSet{} : facts.steps.disturbed_host(), facts.steps,
+                    is_one_of_several ? std::optional(facts.main_busy()->device) : std::nullopt};
   Tables tables;
   tables.kernels = sum_kernels(trace, owned);
   for (const KernelRow& row : tables.kernels) tables.kernel_total_ns += row.total_ns;

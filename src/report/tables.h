@@ -11,7 +11,8 @@ namespace stepscope {
 // The steps on the host's clock; without steps, or over the whole file, what `steps.window` says for both clocks.
 [[nodiscard]] Interval host_window(const Steps& steps, bool whole_file_window);
 
-[[nodiscard]] Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window,
-                                  std::size_t top_count);
+// Kernels and device times of the report's main device, or with `every_device` of all together.
+[[nodiscard]] Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_window, std::size_t top_count,
+                                  bool every_device = false);
 
 }  // namespace stepscope

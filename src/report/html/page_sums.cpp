@@ -79,7 +79,7 @@ void add_sum_tables(const PageInput& input, std::vector<PageTable>& out) {
   options.group_by = GroupBy::kShape;
   out.push_back(average_table("shapes", host_rows(compute_averages(input.trace, options))));
   out.push_back(average_table("modules", compute_module_averages(input.trace, window).rows));
-  const Tables tables = build_tables(input.trace, input.facts, input.whole_file_window, SIZE_MAX);
+  const Tables tables = build_tables(input.trace, input.facts, input.whole_file_window, SIZE_MAX, true);
   out.push_back(kernel_table(tables.kernels));
   out.push_back(stack_table("stacks_cpu", folded(input.trace, "self_cpu_time_total")));
   out.push_back(stack_table("stacks_gpu", folded(input.trace, "self_device_time_total")));

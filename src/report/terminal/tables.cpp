@@ -57,9 +57,17 @@ std::string kind_words(const KernelRow& row) {
 // Only wide screens have room for the kind; the name tells it to who knows kernels.
 std::size_t kind_width(const Page& page) { return page.style().width >= 100 ? 25 : 0; }
 
+// "device 1", whose kernels these are, where there are others; else empty.
+std::string device_words(const Report& report) {
+  const DeviceReport* device = report.main_device();
+  return device != nullptr && report.devices.size() > 1 ? fmt::format("device {}", device->number) : "";
+}
+
 void add_kernels(const Report& report, const Tables& tables, Page& page) {
-  add_header("Kernels by time " + per_step_words(report) + recorded_words(report), tables.kernels.size(),
-             tables.kernel_count, page);
+  const std::string device = device_words(report);
+  add_header("Kernels" + (device.empty() ? "" : " of " + device) + " by time " + per_step_words(report) +
+                 recorded_words(report),
+             tables.kernels.size(), tables.kernel_count, page);
   if (tables.kernels.empty()) return;
   const std::int64_t divisor = report.step_divisor();
   const auto format = DurationFormat::pick(tables.kernels.front().total_ns / divisor);
@@ -119,11 +127,14 @@ void add_operator_rows(const Report& report, std::string_view title, const std::
 void add_tables(const Report& report, Page& page) {
   if (!report.tables) return;
   const Tables& tables = *report.tables;
-  const std::string per = per_step_words(report);
+  const std::string per = per_step_words(report), device = device_words(report);
   if (!tables.kernels.empty()) add_kernels(report, tables, page);
   if (!tables.operators_by_device.empty()) {
-    add_operator_rows(report, "Operators by own GPU time " + per, tables.operators_by_device, tables,
-                      &OperatorRow::self_device_ns, tables.operator_device_total_ns, page);
+    add_operator_rows(report,
+                      device.empty() ? "Operators by own GPU time " + per
+                                     : fmt::format("Operators by own time on {} {}", device, per),
+                      tables.operators_by_device, tables, &OperatorRow::self_device_ns, tables.operator_device_total_ns,
+                      page);
   }
   if (!tables.operators_by_cpu.empty()) {
     add_operator_rows(report, "Operators by own CPU time " + per, tables.operators_by_cpu, tables,
