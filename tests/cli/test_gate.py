@@ -177,6 +177,16 @@ class Lists(Files):
         base = self.steps("base.txt")
         self.assertEqual(gate(base, "-", stdin=pathlib.Path(base).read_bytes()).status, COMPLETE)
         self.assertEqual(gate("-", "-").status, USAGE)
+        # Whatever a file can be: a trace, a summary, a memory snapshot, and what is none says so.
+        trace = run("gate", SOLID, "-", "--allow-few", stdin=(DATA / SOLID).read_bytes())
+        self.assertEqual(trace.status, COMPLETE, trace.err)
+        self.assertEqual(run("summarize", SOLID, "-o", self.path("a.sss")).status, COMPLETE)
+        summary = run("gate", SOLID, "-", "--allow-few", stdin=pathlib.Path(self.path("a.sss")).read_bytes())
+        self.assertEqual(summary.status, COMPLETE, summary.err)
+        snapshot = "memory/h200/snap.oom.pickle.gz"
+        piped = run("gate", snapshot, "-", "--max-memory", "1%", stdin=(DATA / snapshot).read_bytes())
+        self.assertEqual(piped.status, COMPLETE, piped.err)
+        self.assertEqual(gate(base, "-", stdin=b"no times").status, UNUSABLE)
 
     def test_our_own_documents(self):
         steps = self.write("steps.json", run("steps", SOLID, "--json").out)

@@ -23,36 +23,23 @@
 namespace stepscope {
 namespace {
 
-// Enough to tell the kinds apart.
-constexpr std::size_t kPrefixBytes = 16 << 10;
 // Of what is read whole: listed times and summaries. A summary of 1,024 ranks has 256 MiB at most.
 constexpr std::size_t kMostBytes = std::size_t{1} << 29;
 
-Result<std::string> read_prefix(const std::string& path) {
-  const auto opened = open_bytes(path, false);
-  if (!opened) return opened.error();
-  std::string prefix(kPrefixBytes, '\0');
-  const auto got = read_fully(**opened, prefix.data(), prefix.size());
-  if (!got) return got.error();
-  prefix.resize(*got);
-  return prefix;
-}
-
-Result<std::string> read_all(const std::string& path) {
-  const auto opened = open_bytes(path, false);
-  if (!opened) return opened.error();
+Result<std::string> read_all(OpenedFile& file) {
   std::string text;
   std::string piece(std::size_t{1} << 20, '\0');
   while (true) {
-    const auto got = read_fully(**opened, piece.data(), piece.size());
+    const auto got = read_fully(*file.source, piece.data(), piece.size());
     if (!got) return got.error();
     text.append(piece, 0, *got);
     if (*got < piece.size()) break;
-    if (text.size() > kMostBytes) return Error{ErrorCode::kUnsupported, "too large for a list of step times", path};
+    if (text.size() > kMostBytes)
+      return Error{ErrorCode::kUnsupported, "too large for a list of step times", file.path};
   }
   Notes notes;
-  (*opened)->add_notes(notes);
-  if (notes.lost_anything()) return Error{ErrorCode::kDamaged, "its compressed stream is damaged or cut", path};
+  file.source->add_notes(notes);
+  if (notes.lost_anything()) return Error{ErrorCode::kDamaged, "its compressed stream is damaged or cut", file.path};
   return text;
 }
 
@@ -68,8 +55,9 @@ Error no_such_rank(const std::string& path, std::int64_t rank) {
   return {ErrorCode::kInvalidArgument, "no rank " + std::to_string(rank) + " in it", path};
 }
 
-Status add_traces(const std::string& path, const GateInputOptions& options, std::vector<RunSummary>& parts) {
-  auto traces = read_file(path, options.trace.threads);
+Status add_traces(OpenedFile file, const GateInputOptions& options, std::vector<RunSummary>& parts) {
+  const std::string path = file.path;
+  auto traces = read_file(std::move(file), options.trace.threads);
   if (!traces) return traces.error();
   bool is_any = false;
   for (const Trace& trace : *traces) {
@@ -86,8 +74,9 @@ Status add_traces(const std::string& path, const GateInputOptions& options, std:
   return no_such_rank(path, options.trace.rank.value_or(0));
 }
 
-Status add_snapshot(const std::string& path, GateInput& input) {
-  const auto snapshot = read_snapshot_file(path);
+Status add_snapshot(OpenedFile file, GateInput& input) {
+  const std::string path = file.path == "-" ? "standard input" : file.path;
+  const auto snapshot = read_snapshot_file(std::move(file));
   if (!snapshot) return snapshot.error();
   const MemoryFacts facts = compute_memory_facts(*snapshot);
   if (!facts.main_device.has_value()) return Error{ErrorCode::kDamaged, "no device with memory in it", path};
@@ -133,14 +122,12 @@ struct Parts {
 };
 
 Status add_file(const std::string& path, const GateInputOptions& options, GateInput& input, Parts& parts) {
-  if (path == "-") {
-    const auto text = read_all(path);
-    return text ? add_list(path, *text, options, input, parts.listed) : Status(text.error());
-  }
-  const auto prefix = read_prefix(path);
-  if (!prefix) return prefix.error();
-  if (is_summary(*prefix)) {
-    const auto bytes = read_all(path);
+  // Opened once: a pipe cannot be read again.
+  auto opened = open_file(path, options.trace.threads);
+  if (!opened) return opened.error();
+  const std::string_view prefix = opened->prefix;
+  if (is_summary(prefix)) {
+    const auto bytes = read_all(*opened);
     if (!bytes) return bytes.error();
     auto run = read_summary(*bytes, path);
     if (!run) return run.error();
@@ -153,12 +140,15 @@ Status add_file(const std::string& path, const GateInputOptions& options, GateIn
     parts.recorded.push_back(std::move(*run));
     return Done{};
   }
-  if (looks_like_step_list(*prefix)) {
-    const auto text = read_all(path);
+  const bool is_trace = looks_like_trace(prefix), is_snapshot_only = looks_like_snapshot(prefix) && !is_trace;
+  // What is piped in and nothing else is most often meant for a list, whose reader says what is wrong with it.
+  const bool is_unknown_input = path == "-" && !is_trace && !is_snapshot_only;
+  if (looks_like_step_list(prefix) || is_unknown_input) {
+    const auto text = read_all(*opened);
     return text ? add_list(path, *text, options, input, parts.listed) : Status(text.error());
   }
-  if (looks_like_snapshot(*prefix) && !looks_like_trace(*prefix)) return add_snapshot(path, input);
-  return add_traces(path, options, parts.recorded);
+  if (is_snapshot_only) return add_snapshot(std::move(*opened), input);
+  return add_traces(std::move(*opened), options, parts.recorded);
 }
 
 // A signature behind ? and a password before @ are for no log.
