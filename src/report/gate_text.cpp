@@ -47,10 +47,18 @@ void add_side(const char* name, const GateSide& side, const std::vector<std::str
 void add_check(const GateCheck& check, Page& page) {
   Line line = page.line();
   line.pad_to(kNameColumn).add(gate_quantity_words(check.quantity));
-  line.pad_to(kValueColumn).add(gate_values_words(check), Ink::kBold);
-  line.pad_to(kDifferenceColumn).add(gate_difference_words(check));
-  const std::string limit = check.limit ? "limit " + gate_limit_words(check) : gate_limit_words(check);
-  line.pad_to(kLimitColumn).add(limit, Ink::kDim);
+  // What a narrow screen has no room for stands below.
+  const auto add = [&](std::size_t column, const std::string& words, Ink ink) {
+    if (std::max(column, line.width() + 1) + display_width(words) > page.style().width && !words.empty()) {
+      page.add(line);
+      line = page.line();
+      column = kValueColumn;
+    }
+    line.pad_to(column).add(words, ink);
+  };
+  add(kValueColumn, gate_values_words(check), Ink::kBold);
+  add(kDifferenceColumn, gate_difference_words(check), Ink::kPlain);
+  add(kLimitColumn, check.limit ? "limit " + gate_limit_words(check) : gate_limit_words(check), Ink::kDim);
   page.add(line);
 }
 

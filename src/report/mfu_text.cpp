@@ -13,8 +13,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kLabelColumn = 2, kTextColumn = 15;
-// Right edges of the table of a trace.
-constexpr std::size_t kFlopsEdge = 44, kTimeWidth = 12;
+// Right edges of the table of a trace. On a narrow screen what is counted has a line of its own, the numbers below it.
+constexpr std::size_t kFlopsEdge = 44, kNarrowFlopsEdge = 22, kTimeWidth = 12;
 constexpr std::size_t kMostTimes = 3;  // fit 80 columns
 
 // 14.75%, 3.20%, 0.012%; never 100.00%, which cannot be.
@@ -59,17 +59,36 @@ void add_headline(const MfuReport& report, Page& page) {
                              : input.gpus.count == 1
                                  ? clean_text(input.peak.device_name)
                                  : number(input.gpus.count) + " x " + clean_text(input.peak.device_name);
-  const std::string rest = fmt::format("   {}, {} a step", device, seconds(report.step_times.front().step_s));
-  page.add(line.add(rest));
+  const std::string rest = fmt::format("{}, {} a step", device, seconds(report.step_times.front().step_s));
+  if (line.width() + 3 + display_width(rest) <= page.style().width) {
+    page.add(line.add("   " + rest));
+  } else {
+    page.add(line);
+    page.paragraph(rest, kLabelColumn);
+  }
   page.paragraph("The share of the FLOPs possible in a step that the model itself needs.", kLabelColumn, Ink::kDim);
 }
 
 // LABEL  EXPRESSION          = RESULT
 void add_equation(std::string_view label, const std::string& expression, const std::string& result, Page& page) {
+  constexpr std::size_t kResultColumn = 62, kResultWidth = 18;
+  const std::size_t width = page.style().width;
+  const std::size_t column = std::min(kResultColumn, width - std::min(width, kResultWidth));
   Line line = page.line();
-  line.pad_to(kLabelColumn).add(label).pad_to(kTextColumn).add(expression);
-  constexpr std::size_t kResultColumn = 62;
-  page.add(line.pad_to(kResultColumn).add("= " + result));
+  line.pad_to(kLabelColumn).add(label);
+  for (const std::string& words : wrap_text(expression, width - kTextColumn)) {
+    if (line.width() > kTextColumn) {
+      page.add(line);
+      line = page.line();
+    }
+    line.pad_to(kTextColumn).add(words);
+  }
+  // On a narrow screen the result stands below a long expression.
+  if (line.width() + 1 > column) {
+    page.add(line);
+    line = page.line();
+  }
+  page.add(line.pad_to(column).add("= " + result));
 }
 
 void add_hfu(const MfuReport& report, double step_flops, double possible, Page& page) {
@@ -139,11 +158,20 @@ std::string_view source_words(MfuStepSource source) {
   return "";
 }
 
+bool is_narrow(const Page& page) { return page.style().width < kFlopsEdge + 3 * kTimeWidth; }
+
+std::size_t flops_edge(const Page& page) { return is_narrow(page) ? kNarrowFlopsEdge : kFlopsEdge; }
+
 void add_ratios(std::string_view label, double flops, const std::vector<std::optional<double>>& ratios, Page& page) {
   Line line = page.line();
-  line.pad_to(kLabelColumn).add(label).add_right(kFlopsEdge, show_quantity(flops, "FLOP"));
+  line.pad_to(kLabelColumn).add(label);
+  if (is_narrow(page)) {
+    page.add(line);
+    line = page.line();
+  }
+  line.add_right(flops_edge(page), show_quantity(flops, "FLOP"));
   for (std::size_t i = 0; i < std::min(kMostTimes, ratios.size()); ++i) {
-    line.add_right(kFlopsEdge + (i + 1) * kTimeWidth, ratios[i] ? percent(*ratios[i]) : ">= 100%",
+    line.add_right(flops_edge(page) + (i + 1) * kTimeWidth, ratios[i] ? percent(*ratios[i]) : ">= 100%",
                    i == 0 ? Ink::kBold : Ink::kPlain);
   }
   page.add(line);
@@ -155,10 +183,16 @@ void add_table(const MfuReport& report, Page& page) {
   page.blank();
   Line head = page.line();
   Line below = page.line();
-  head.pad_to(kLabelColumn).add("MFU by", Ink::kDim).add_right(kFlopsEdge, "a step", Ink::kDim);
-  below.pad_to(kLabelColumn).add("what is counted", Ink::kDim).add_right(kFlopsEdge, "on one GPU", Ink::kDim);
+  if (is_narrow(page)) {
+    page.add(page.line().pad_to(kLabelColumn).add("MFU by what is counted", Ink::kDim));
+  } else {
+    head.pad_to(kLabelColumn).add("MFU by", Ink::kDim);
+    below.pad_to(kLabelColumn).add("what is counted", Ink::kDim);
+  }
+  head.add_right(flops_edge(page), "a step", Ink::kDim);
+  below.add_right(flops_edge(page), "on one GPU", Ink::kDim);
   for (std::size_t i = 0; i < times; ++i) {
-    const std::size_t edge = kFlopsEdge + (i + 1) * kTimeWidth;
+    const std::size_t edge = flops_edge(page) + (i + 1) * kTimeWidth;
     head.add_right(edge, source_words(report.step_times[i].source), Ink::kDim);
     below.add_right(edge, time_words(report.step_times[i]), Ink::kDim);
   }

@@ -484,7 +484,7 @@ class Outputs(Files):
         self.assertEqual(document["verdict"], "cannot_tell")
 
     def test_width(self):
-        for width in (80, 160):
+        for width in (60, 80, 160):
             for arguments in ((SOLID, MEMSPIKE, "--max-memory", "5%"), (SOLID, SYNC)):
                 lines = gate(*arguments, "--width", width).out.splitlines()
                 self.assertTrue(all(columns(line) <= width for line in lines[1:]), lines)
