@@ -63,37 +63,60 @@ std::string cause_words(const StepRow& row) {
   return fmt::format("{} {}", host_label_words(*row.idle_cause), ms(row.idle_cause_ns));
 }
 
-// Right edges of the number columns; wide screens have three more before the cause.
-constexpr std::size_t kStepEdge = 7, kTimeEdge = 18, kHostEdge = 29, kBusyEdge = 36, kIdleEdge = 46;
-constexpr std::size_t kEventEdge = 58, kCommunicationEdge = 68, kMemoryEdge = 80;
+// Right edges of the number columns; wide screens have three more before the cause. Long numbers (a loop that counts in
+// billions, a step of hours) move what stands behind them.
+struct Edges {
+  std::size_t step = 7, time = 18, host = 29, busy = 36, idle = 46;
+  std::size_t event = 58, communication = 68, memory = 80;
+};
+
+Edges edges_of(const std::vector<StepRow>& rows) {
+  std::size_t step = 7, time = 11, host = 11, idle = 10;
+  for (const StepRow& row : rows) {
+    step = std::max(step, std::to_string(row.number).size());
+    time = std::max(time, ms(row.duration_ns).size() + 1);
+    host = std::max(host, ms(row.host_span_ns).size() + 1);
+    idle = std::max(idle, ms(row.idle_ns).size() + 1);
+  }
+  Edges at;
+  at.step = step;
+  at.time = at.step + time;
+  at.host = at.time + host;
+  at.busy = at.host + 7;
+  at.idle = at.busy + idle;
+  at.event = at.idle + 12;
+  at.communication = at.event + 10;
+  at.memory = at.communication + 12;
+  return at;
+}
 
 bool is_wide(const Page& page) { return page.style().width >= 110; }
 
-void add_row(const StepRow& row, Page& page) {
+void add_row(const StepRow& row, const Edges& at, Page& page) {
   Line line = page.line();
   const bool has_busy = row.gpu_busy_ns && row.duration_ns > 0;
   const double busy = has_busy ? static_cast<double>(*row.gpu_busy_ns) / static_cast<double>(row.duration_ns) : 0;
-  line.add_right(kStepEdge, std::to_string(row.number)).add_right(kTimeEdge, ms(row.duration_ns), Ink::kBold);
-  line.add_right(kHostEdge, ms(row.host_span_ns)).add_right(kBusyEdge, has_busy ? show_percent(busy) : "-");
-  line.add_right(kIdleEdge, ms(row.idle_ns));
+  line.add_right(at.step, std::to_string(row.number)).add_right(at.time, ms(row.duration_ns), Ink::kBold);
+  line.add_right(at.host, ms(row.host_span_ns)).add_right(at.busy, has_busy ? show_percent(busy) : "-");
+  line.add_right(at.idle, ms(row.idle_ns));
   if (is_wide(page)) {
-    line.add_right(kEventEdge, show_count(row.gpu_event_count));
-    line.add_right(kCommunicationEdge, ms(row.exposed_communication_ns));
-    line.add_right(kMemoryEdge, row.allocated_peak_bytes ? show_bytes(*row.allocated_peak_bytes) : "-");
+    line.add_right(at.event, show_count(row.gpu_event_count));
+    line.add_right(at.communication, ms(row.exposed_communication_ns));
+    line.add_right(at.memory, row.allocated_peak_bytes ? show_bytes(*row.allocated_peak_bytes) : "-");
   }
   const std::size_t cause = line.width() + 2;
   page.add(
       line.pad_to(cause).add(shorten_end(cause_words(row), page.style().width - std::min(page.style().width, cause))));
 }
 
-void add_head(Page& page) {
+void add_head(const Edges& at, Page& page) {
   Line head = page.line();
-  head.add_right(kStepEdge, "step", Ink::kDim).add_right(kTimeEdge, "ms", Ink::kDim);
-  head.add_right(kHostEdge, "host ms", Ink::kDim).add_right(kBusyEdge, "busy", Ink::kDim);
-  head.add_right(kIdleEdge, "idle ms", Ink::kDim);
+  head.add_right(at.step, "step", Ink::kDim).add_right(at.time, "ms", Ink::kDim);
+  head.add_right(at.host, "host ms", Ink::kDim).add_right(at.busy, "busy", Ink::kDim);
+  head.add_right(at.idle, "idle ms", Ink::kDim);
   if (is_wide(page)) {
-    head.add_right(kEventEdge, "GPU events", Ink::kDim).add_right(kCommunicationEdge, "comm. ms", Ink::kDim);
-    head.add_right(kMemoryEdge, "memory", Ink::kDim);
+    head.add_right(at.event, "GPU events", Ink::kDim).add_right(at.communication, "comm. ms", Ink::kDim);
+    head.add_right(at.memory, "memory", Ink::kDim);
   }
   const std::size_t cause = head.width() + 2;
   constexpr std::string_view kWords = "largest cause, ms";
@@ -150,8 +173,9 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
   if (!table.idle_cause_withheld.empty()) {
     page.paragraph(fmt::format("No causes of idle time: {}", table.idle_cause_withheld), 0, Ink::kMagenta);
   }
-  add_head(page);
-  for (const StepRow& row : table.rows) add_row(row, page);
+  const Edges at = edges_of(table.rows);
+  add_head(at, page);
+  for (const StepRow& row : table.rows) add_row(row, at, page);
   if (table.median_ns) {
     page.paragraph(fmt::format("median {} ms, p10 {}, p90 {}", ms(table.median_ns), ms(table.p10_ns), ms(table.p90_ns)),
                    0, Ink::kDim);
