@@ -1,4 +1,5 @@
-// One row of comma-separated values as RFC 4180 has them: quoted where needed, quotes doubled.
+// One row of comma-separated values as RFC 4180 has them: quoted where needed (commas, quotes, line breaks), quotes
+// doubled; valid UTF-8.
 #pragma once
 
 #include <string>

@@ -3,10 +3,13 @@ import csv
 import gzip
 import io
 import json
+import pathlib
 import re
+import subprocess
+import tempfile
 import unittest
 
-from program import UNUSABLE, COMPLETE, DATA, run
+from program import UNUSABLE, COMPLETE, DATA, PROGRAM, run
 
 KEYS = ["key", "count", "cpu_time_total", "self_cpu_time_total", "device_time_total", "self_device_time_total",
         "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "is_async",
@@ -44,6 +47,29 @@ class Ops(unittest.TestCase):
         rows = {r["key"]: r for r in run("ops", "cases/B02_nested_ops.json", "--json").json()["rows"]}
         self.assertEqual((rows["aten::to"]["count"], rows["aten::to"]["record_count"]), (1, 2))
         self.assertEqual(rows["aten::to"]["inclusive_ns"], 100_000)
+
+    def test_csv_keeps_the_characters_of_names(self):
+        name = 'a\nb\r\n"c",\u2028\u001b[31m\u0000'
+        span = {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "a.json")
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [span]}), encoding="utf-8")
+            done = subprocess.run([PROGRAM, "ops", path, "--csv"], capture_output=True, check=False)
+            rows = list(csv.DictReader(io.StringIO(done.stdout.decode("utf-8"), newline=""), strict=True))
+            self.assertEqual([row["key"] for row in rows], [name.replace("\0", "\ufffd")])
+            self.assertEqual([row["key"] for row in run("ops", path, "--json").json()["rows"]], [name])
+
+    def test_long_step_numbers_stand_apart(self):
+        numbers = [999_999_999_999_999_999 + i for i in range(3)]
+        events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 1000}
+                  for i, n in enumerate(numbers)]
+        events += [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1000 * i + 9, "dur": 900} for i in range(3)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "a.json")
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}), encoding="utf-8")
+            rows = [line.split()[:2] for line in run("steps", path).out.splitlines()]
+            for number in numbers:
+                self.assertIn([str(number), "1.000"], rows)
 
     def test_csv_is_csv(self):
         done = run("ops", "h200/solid.pt.trace.json.gz", "--csv")
