@@ -89,7 +89,16 @@ RowIndex AverageRows::add_row(RowKind kind, StringId name, std::uint32_t extra) 
 Averages AverageRows::finish() && {
   std::vector<RowIndex> order(rows_.size());
   std::iota(order.begin(), order.end(), RowIndex{0});
-  std::stable_sort(order.begin(), order.end(), [&](RowIndex a, RowIndex b) { return first_[a] < first_[b]; });
+  // A mark on a GPU row that is as long as the event in it comes after it, wherever the file has it: converted files
+  // have marks elsewhere.
+  const auto is_mark = [&](RowIndex row) {
+    return rows_[row].is_user_annotation && rows_[row].device_type != "DeviceType.CPU";
+  };
+  std::stable_sort(order.begin(), order.end(), [&](RowIndex a, RowIndex b) {
+    const bool same_time = first_[a].start_ns == first_[b].start_ns && first_[a].end_ns == first_[b].end_ns;
+    if (same_time && is_mark(a) != is_mark(b)) return is_mark(b);
+    return first_[a] < first_[b];
+  });
   Averages out;
   for (const RowIndex index : order) {
     AverageRow& row = rows_[index];

@@ -13,6 +13,7 @@
 
 #include "analyze/forward_time.h"
 #include "base/parallel.h"
+#include "fleet/summary_file.h"
 #include "import/importers.h"
 #include "memory/address_map.h"
 #include "memory/snapshot_reader.h"
@@ -69,6 +70,14 @@ class ProgressLine {
 
 std::string shown_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
+// A command that reads traces, and is given a summary of some, says so and names what takes it.
+std::optional<Error> refuse_summary(const OpenedFile& file) {
+  if (!is_summary(file.prefix)) return std::nullopt;
+  const std::string again = is_regular_file(file.path) ? file.path : "FILE";
+  return Error{ErrorCode::kUnknownFormat, "a summary of ranks, not a trace; type: stepscope report " + again,
+               shown_name(file.path)};
+}
+
 }  // namespace
 
 bool is_regular_file(const std::string& path) {
@@ -89,6 +98,7 @@ Result<OpenedFile> open_file(const std::string& path, unsigned threads) {
 bool is_snapshot(const OpenedFile& file) { return looks_like_snapshot(file.prefix); }
 
 Result<std::vector<Trace>> read_file(OpenedFile file, unsigned threads) {
+  if (auto refused = refuse_summary(file)) return *std::move(refused);
   ReadOptions options;
   options.threads = threads;
   const std::string name = shown_name(file.path);
@@ -133,6 +143,7 @@ Result<MemorySnapshot> read_trace_as_snapshot(OpenedFile file) {
 }  // namespace
 
 Result<MemorySnapshot> read_snapshot_file(OpenedFile file) {
+  if (auto refused = refuse_summary(file)) return *std::move(refused);
   const bool is_trace = looks_like_trace(file.prefix);
   if (is_trace && !is_snapshot(file)) return read_trace_as_snapshot(std::move(file));
   const std::string name = shown_name(file.path);

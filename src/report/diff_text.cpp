@@ -106,7 +106,10 @@ std::string side_times(const DifferenceSide& side) {
   const DurationFormat format = DurationFormat::pick(side.median_ns, side.greatest_ns - side.least_ns);
   const auto run_count = static_cast<std::int64_t>(side.sources.size());
   const std::string runs = run_count > 1 ? " of " + show_counted(run_count, "run") : std::string();
-  return fmt::format("{} ({} to {})  {}{}", format.text(side.median_ns), format.number(side.least_ns),
+  // `report` gives the middle 80 % of ten steps and more, so that what is meant is said where it is another range.
+  constexpr std::int64_t kFewSteps = 10;
+  return fmt::format("{} ({}{} to {})  {}{}", format.text(side.median_ns),
+                     side.step_count < kFewSteps ? "" : "all within ", format.number(side.least_ns),
                      format.number(side.greatest_ns), show_counted(side.step_count, "step"), runs);
 }
 

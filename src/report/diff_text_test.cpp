@@ -86,6 +86,17 @@ TEST(DiffText, HostileNamesAreMadeSafe) {
   }
 }
 
+TEST(DiffText, SaysWhatTheRangeOfManyStepsIs) {
+  DiffReport report = report_of(CompareVerdict::kSlower, 1.5, {1.4, 1.6});
+  for (RankDifference* rank : {&report.difference.typical_rank, &report.difference.largest_rank}) {
+    rank->before.greatest_ns = 80 * kMs;
+    rank->after.step_count = 9;  // as `report` shows so few
+  }
+  const std::string text = write_diff_text(report, {});
+  EXPECT_NE(text.find("40.0 ms (all within 40.0 to 80.0)"), std::string::npos) << text;
+  EXPECT_NE(text.find("60.0 ms (60.0 to 60.0)"), std::string::npos) << text;
+}
+
 TEST(DiffText, FitsItsWidth) {
   DiffReport report = report_of(CompareVerdict::kSlower, 1.5, {1.4, 1.6});
   for (RankDifference* rank : {&report.difference.typical_rank, &report.difference.largest_rank}) {

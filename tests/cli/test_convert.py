@@ -73,6 +73,11 @@ class Convert(unittest.TestCase):
                 self.assertEqual(comparable(after.out), comparable(before.out))
                 os.remove(new)
 
+    def test_the_order_of_operators_is_the_same(self):
+        name = "golden/conv.pt.trace.json.gz"  # has a mark on a GPU row as long as the copy in it
+        self.assertEqual(run("convert", name, "-o", self.path("conv.json")).status, COMPLETE)
+        self.assertEqual(run("ops", self.path("conv.json"), "--csv").out, run("ops", name, "--csv").out)
+
     def test_gzip_by_its_name_and_standard_output_give_the_same_text(self):
         run("convert", GOOD, "-o", self.path("a.json"))
         run("convert", GOOD, "-o", self.path("a.json.gz"))

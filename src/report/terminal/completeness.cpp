@@ -64,18 +64,24 @@ std::string note_words(const Note& note) {
   return text;
 }
 
-void add_self_check(const WhatIfs& what_ifs, Page& page) {
-  const SelfCheck& check = what_ifs.self_check;
+void add_self_check(const Report& report, Page& page) {
+  const SelfCheck& check = report.what_ifs.self_check;
   if (check.refused) {
     page.paragraph("No predictions: " + clean_text(*check.refused), kLabelColumn, Ink::kPlain, 2);
     return;
   }
   if (check.step_count == 0) return;
+  const std::string error = show_percent(std::max(check.replay_error_ratio, 0.001));
+  const std::string delay = show_duration(check.unexplained_ns);
+  // Without steps it is the window that is replayed.
   page.paragraph(
-      fmt::format(
-          "Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay has no known cause.",
-          show_counted(static_cast<std::int64_t>(check.step_count), "step"),
-          show_percent(std::max(check.replay_error_ratio, 0.001)), show_duration(check.unexplained_ns)),
+      !report.steps.steps.empty()
+          ? fmt::format("Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay has no "
+                        "known cause.",
+                        show_counted(static_cast<std::int64_t>(check.step_count), "step"), error, delay)
+          : fmt::format("Predictions replay the window and meet its recorded time within {}; {} of GPU delay has no "
+                        "known cause.",
+                        error, delay),
       kLabelColumn, Ink::kPlain, 2);
 }
 
@@ -103,7 +109,7 @@ void add_completeness(const Report& report, Page& page) {
     if (note.kind == NoteKind::kEmptyObject) continue;  // JAX ends every file so; it means nothing
     page.paragraph(note_words(note), kLabelColumn, ink_of(note.severity), 2);
   }
-  if (report.has_headline()) add_self_check(report.what_ifs, page);
+  if (report.has_headline()) add_self_check(report, page);
 }
 
 }  // namespace stepscope

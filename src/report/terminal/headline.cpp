@@ -40,7 +40,7 @@ std::pair<std::string, Ink> completeness_words(const Report& report) {
   const std::int64_t lost = ledger.launch_without_gpu_event_count;
   if (report.status == ReportStatus::kComplete && ledger.is_host_only) return {"data complete: CPU only", Ink::kGreen};
   if (report.status == ReportStatus::kComplete && lost == 0) {
-    return {fmt::format("data complete: {} GPU events", show_count(ledger.gpu_event_count)), Ink::kGreen};
+    return {"data complete: " + show_counted(ledger.gpu_event_count, "GPU event"), Ink::kGreen};
   }
   if (lost > 0) {
     return {fmt::format("incomplete: {} of {} launches lost", show_count(lost), show_count(ledger.launch_count)),
