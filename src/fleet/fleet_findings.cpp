@@ -418,7 +418,8 @@ std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
           (twice.others.size() > 1 ? " and others are" : " is") + " not.");
     }
   }
-  if (facts.without_rank_count > 0)
+  // A recording alone need be no rank of anything.
+  if (facts.without_rank_count > 0 && (facts.ranks.size() > 1 || facts.world_size))
     what.push_back(count_of(counted(facts.without_rank_count), "file does", "files do") + " not say which rank it is");
   if (!facts.mixed.empty()) {
     what.push_back("the files are of several runs");
@@ -565,8 +566,12 @@ std::string write_fleet_verdict(const FleetFacts& facts, const std::vector<Fleet
   });
   const auto counted_ranks = judged > strange ? judged - strange : judged;
   const std::string of = facts.missing_count == 0 ? "" : counted_ranks == 1 ? " that is here" : " that are here";
-  std::string out =
-      "No fault found on " + count_of(static_cast<std::int64_t>(counted_ranks), "rank", "ranks") + of + ".";
+  const bool has_ranks =
+      std::any_of(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) { return rank.rank.has_value(); });
+  std::string out = "No fault found " +
+                    (has_ranks ? "on " + count_of(counted_ranks, "rank", "ranks")
+                               : "in " + count_of(counted_ranks, "recording", "recordings")) +
+                    of + ".";
   for (const FleetFinding& found : findings) {
     if (found.finding.id == "compute-bound") return out + " " + found.finding.title + ".";
   }

@@ -50,6 +50,25 @@ FleetRank make_row(const RunSummary& run, std::size_t at) {
   return row;
 }
 
+// Files without a rank number by name, with as much of the path as tells them apart; several recordings of one file are
+// counted.
+void label_files(FleetFacts& facts) {
+  const auto name_of = [](const std::string& source) { return source.substr(source.rfind('/') + 1); };
+  std::map<std::string, std::set<std::string>> paths_by_name;
+  std::map<std::string, std::size_t> rows_by_path, seen;
+  for (const FleetRank& row : facts.ranks) {
+    if (row.rank) continue;
+    paths_by_name[name_of(row.source)].insert(row.source);
+    ++rows_by_path[row.source];
+  }
+  for (FleetRank& row : facts.ranks) {
+    if (row.rank) continue;
+    const std::string name = name_of(row.source);
+    if (!name.empty() && paths_by_name[name].size() == 1) row.label = name;
+    if (rows_by_path[row.source] > 1) row.label += " (" + std::to_string(++seen[row.source]) + ")";
+  }
+}
+
 bool is_foreign(const RankSummary& rank, const FleetFacts& facts) {
   return rank.world_size && *rank.world_size > 0 && rank.world_size != facts.world_size;
 }
@@ -80,6 +99,7 @@ void take_rows(const RunSummary& run, FleetFacts& facts) {
   std::sort(without_rank.begin(), without_rank.end(),
             [&](std::size_t a, std::size_t b) { return run.ranks[a].source < run.ranks[b].source; });
   for (const std::size_t at : without_rank) facts.ranks.push_back(make_row(run, at));
+  label_files(facts);
   facts.without_rank_count = static_cast<std::size_t>(std::count_if(
       facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& row) { return !row.rank && !row.is_times_only; }));
 }

@@ -110,6 +110,39 @@ class Fleet(unittest.TestCase):
         both = run("report", "-", PAIR[1].name, "--json", stdin=trace, cwd=self.folder).json()
         self.assertIn("Rank 1 comes", both["verdict"])
 
+    def test_recordings_that_are_no_ranks(self):
+        names = [f"h200/{name}.pt.trace.json.gz" for name in ("solid", "tiny")]
+        self.assertEqual(run("summarize", *(DATA / name for name in names), "-o", "two.sss", cwd=self.folder).status, COMPLETE)
+        text = self.report("two.sss", "--width", "120").out
+        traces = run("report", *names, "--width", "120").out
+        self.assertTrue(text.startswith("2 recordings without a rank number"), text)
+        self.assertNotIn("ranks", text.split("incomplete-run")[0])
+        self.assertIn("in 1 of 2 recordings", text)
+        for shown in (text, traces):  # worst first, each by its own name, and the same numbers in both
+            rows = [line.split() for line in shown.splitlines() if line.lstrip().startswith(("solid.pt", "tiny.pt")) and "ms" not in line.split()[1]]
+            rows = [row for row in rows if row[1].replace(".", "").isdigit()]
+            self.assertEqual([row[0].split(".")[0] for row in rows[:2]], ["tiny", "solid"], shown)
+            self.assertIn("91", rows[1], shown)
+        alone = run("summarize", DATA / names[0], "-o", "one.sss", cwd=self.folder)
+        self.assertEqual(alone.status, COMPLETE)
+        self.assertNotIn("incomplete-run", self.report("one.sss").out)
+
+    def test_two_windows_of_a_file_have_two_labels(self):
+        (self.folder / "twice.json").write_text("".join(
+            json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": t, "dur": 9}]}) + "\n"
+            for t in (1, 1000)))
+        self.assertIn(run("summarize", "twice.json", "-o", "twice.sss", cwd=self.folder).status, (COMPLETE, PARTIAL))
+        labels = [rank["label"] for rank in self.report("twice.sss", "--json").json()["fleet"]["ranks"]]
+        self.assertEqual(labels, ["twice.json (1)", "twice.json (2)"])
+
+    def test_what_reads_traces_says_what_a_summary_is(self):
+        self.summary()
+        for words in (["steps", "run.sss"], ["ops", "run.sss"], ["stacks", "run.sss"], ["mfu", "run.sss"], ["memory", "run.sss"],
+                      ["convert", "run.sss", "-o", "run.json"]):
+            done = run(*words, cwd=self.folder)
+            self.assertEqual(done.status, UNUSABLE, words)
+            self.assertIn("run.sss: a summary of ranks, not a trace; type: stepscope report run.sss", done.err, words)
+
     def test_what_was_chosen_when_a_summary_was_made_cannot_be_changed(self):
         self.summary()
         (self.folder / "other.sss").write_bytes((self.folder / "run.sss").read_bytes())

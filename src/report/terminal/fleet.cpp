@@ -27,7 +27,17 @@ bool has_recording(const FleetFacts& facts) {
   return std::any_of(facts.ranks.begin(), facts.ranks.end(), [](const FleetRank& rank) { return !rank.is_times_only; });
 }
 
-// "2 of 8 ranks", "64 ranks".
+// False: they are recordings, of which nobody knows whether they are ranks of anything.
+bool has_ranks(const FleetFacts& facts) {
+  return facts.world_size || std::any_of(facts.ranks.begin(), facts.ranks.end(),
+                                         [](const FleetRank& rank) { return rank.rank || rank.is_times_only; });
+}
+
+std::string typical_words(const FleetFacts& facts) {
+  return has_ranks(facts) ? " on the typical rank" : " in the typical recording";
+}
+
+// "2 of 8 ranks", "64 ranks", "2 recordings without a rank number".
 std::string rank_words(const FleetFacts& facts) {
   const auto lists =
       std::count_if(facts.ranks.begin(), facts.ranks.end(), [](const auto& r) { return r.is_times_only; });
@@ -35,6 +45,7 @@ std::string rank_words(const FleetFacts& facts) {
   if (facts.ranks.empty()) return "No rank";
   if (lists == counted(facts.ranks.size())) return list_words;
   const std::int64_t numbered = counted(facts.ranks.size() - facts.without_rank_count - facts.outside.size()) - lists;
+  if (!has_ranks(facts)) return show_counted(counted(facts.ranks.size()), "recording") + " without a rank number";
   std::vector<std::string> words;
   words.push_back(facts.world_size
                       ? fmt::format("{} of {}", show_count(numbered), show_counted(*facts.world_size, "rank"))
@@ -128,7 +139,7 @@ void add_facts(const FleetFacts& facts, Page& page) {
   const auto format = DurationFormat::pick(facts.step_ns->median, facts.step_ns->max - facts.step_ns->min);
   const std::string busy = busy_words(facts);
   add_labelled("step",
-               spread_words(*facts.step_ns, format) + (facts.ranks.size() > 1 ? " on the typical rank" : "") +
+               spread_words(*facts.step_ns, format) + (facts.ranks.size() > 1 ? typical_words(facts) : "") +
                    (busy.empty() ? "" : "; " + busy),
                page);
   if (facts.exposed_communication_ns && facts.exposed_communication_ns->max > 0) {
@@ -137,7 +148,7 @@ void add_facts(const FleetFacts& facts, Page& page) {
       return wait && *wait > 0 ? fmt::format(", of it {} waiting for others", show_duration(*wait)) : std::string();
     };
     std::string text = fmt::format("exposed {}{}", show_duration(exposed.median), share_words(facts, exposed.median));
-    if (facts.ranks.size() > 1) text += " on the typical rank";
+    if (facts.ranks.size() > 1) text += typical_words(facts);
     if (facts.wait_ns) text += waiting(facts.wait_ns->median);
     if (facts.ranks.size() > 1) {
       text += fmt::format("; {} at most ({})", show_duration(exposed.max), label_of(facts, exposed.max_rank));
@@ -206,13 +217,22 @@ std::string last_cell(const FleetRank& rank) {
   return words;
 }
 
-// Latest first; those without a judgement after them by step time, those without a headline last.
+double saving_ratio(const FleetRank& rank) {
+  if (!rank.first_finding_saving_ns || !rank.step_ns || *rank.step_ns <= 0) return 0;
+  return static_cast<double>(*rank.first_finding_saving_ns) / static_cast<double>(*rank.step_ns);
+}
+
+// Latest first; those without a judgement after them by what their costliest finding would save, then by step time,
+// as recordings are listed that are no ranks; those without a headline last.
 std::vector<std::size_t> by_lateness(const FleetFacts& facts) {
   std::vector<std::size_t> rows(facts.ranks.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   const auto key = [&](std::size_t row) {
     const FleetRank& rank = facts.ranks[row];
-    return std::tuple(rank.own_ns ? 0 : rank.step_ns ? 1 : 2, -rank.late_ns.value_or(0), -rank.step_ns.value_or(0));
+    return std::tuple(rank.own_ns    ? 0
+                      : rank.step_ns ? 1
+                                     : 2,
+                      -rank.late_ns.value_or(0), rank.own_ns ? 0 : -saving_ratio(rank), -rank.step_ns.value_or(0));
   };
   std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return rows;
@@ -289,9 +309,13 @@ void add_table(const RankReports& ranks, Page& page) {
 
 std::string where_words(const SharedFinding& shared, const FleetFacts& facts) {
   if (shared.found_on.empty() || facts.ranks.size() < 2) return "";
-  const std::string all = show_counted(counted(facts.ranks.size()), "rank");
-  if (shared.found_on.size() == facts.ranks.size()) return facts.ranks.size() == 2 ? "on both ranks" : "on all " + all;
-  return fmt::format("on {} of {}", show_count(counted(shared.found_on.size())), all);
+  const std::string all = show_counted(counted(facts.ranks.size()), has_ranks(facts) ? "rank" : "recording");
+  const std::string_view in = has_ranks(facts) ? "on" : "in";
+  if (shared.found_on.size() == facts.ranks.size()) {
+    if (facts.ranks.size() > 2) return fmt::format("{} all {}", in, all);
+    return fmt::format("{} both {}", in, has_ranks(facts) ? "ranks" : "recordings");
+  }
+  return fmt::format("{} {} of {}", in, show_count(counted(shared.found_on.size())), all);
 }
 
 // `is_told`: the verdict began with its title.
@@ -377,7 +401,8 @@ void add_spreads(const FleetFacts& facts, Page& page) {
   page.blank();
   Line head = page.line();
   const SpreadEdges at = spread_edges(page.style());
-  head.add("Over the ranks, a step", Ink::kBold).add_right(at.least, "least", Ink::kDim);
+  head.add(has_ranks(facts) ? "Over the ranks, a step" : "Over all, a step", Ink::kBold)
+      .add_right(at.least, "least", Ink::kDim);
   page.add(head.add_right(at.typical, "typical", Ink::kDim).add_right(at.most, "most", Ink::kDim));
   add_spread("step", facts, facts.step_ns, false, page);
   add_spread("own work", facts, facts.own_ns, false, page);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "fleet/order.h"
 #include "report/numbers.h"
 #include "report/terminal.h"
 #include "report/terminal/sections.h"
@@ -11,17 +12,18 @@
 namespace stepscope {
 namespace {
 
-std::string busy_words(const Report& report) {
+// Of the median step, whose time stands beside it and which a summary of the same file has; of the window where there
+// are no steps.
+std::string share_words(const Report& report, std::vector<DurationNs> DeviceBusy::*by_step_ns,
+                        DurationNs DeviceBusy::*window_total_ns) {
   const DeviceReport* device = report.main_device();
   if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
-  return show_percent(static_cast<double>(device->busy.gpu_busy_ns) / static_cast<double>(device->busy.window_ns));
-}
-
-std::string comm_words(const Report& report) {
-  const DeviceReport* device = report.main_device();
-  if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
-  return show_percent(static_cast<double>(device->busy.exposed_communication_ns) /
-                      static_cast<double>(device->busy.window_ns));
+  std::vector<DurationNs> parts = device->busy.*by_step_ns, steps;
+  for (const Step& step : report.steps.steps) steps.push_back(step.duration_ns());
+  if (!steps.empty() && parts.size() == steps.size() && lower_median(steps) > 0) {
+    return show_percent(static_cast<double>(lower_median(parts)) / static_cast<double>(lower_median(steps)));
+  }
+  return show_percent(static_cast<double>(device->busy.*window_total_ns) / static_cast<double>(device->busy.window_ns));
 }
 
 std::string first_finding_words(const Report& report) {
@@ -57,8 +59,10 @@ void add_rows(const RankReports& ranks, Page& page) {
     Line line = page.line();
     line.pad_to(kLabelColumn).add(shorten_middle(clean_text(labels[i]), label_width), Ink::kBold);
     const std::string step = known ? show_decimal(static_cast<double>(*report.steps.median_ns) / 1e6, 2) : "-";
-    add_row(page, line, label_width, {step, busy_words(report), comm_words(report)}, first_finding_words(report),
-            Ink::kPlain);
+    add_row(page, line, label_width,
+            {step, share_words(report, &DeviceBusy::busy_by_step_ns, &DeviceBusy::gpu_busy_ns),
+             share_words(report, &DeviceBusy::exposed_communication_by_step_ns, &DeviceBusy::exposed_communication_ns)},
+            first_finding_words(report), Ink::kPlain);
     page.add(line);
   }
 }
