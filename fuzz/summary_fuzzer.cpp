@@ -1,4 +1,5 @@
 // Any bytes as a summary: no crash, no hang, no blown memory; what was read is written and read again, and is the same.
+// What a payload holds is judged beside itself and a sound rank, too, as `report` does it.
 //
 // A fuzzer does not guess checksums, so only inputs that begin as a file does are taken as files. Of the others half
 // are payloads as they are, and half are changes to a sound payload: pairs of a place (2 bytes) and a byte.
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "fleet/fit_summary.h"
+#include "fleet/fleet_findings.h"
 #include "fleet/summary_file.h"
 #include "fleet/summary_limits.h"
 #include "fleet/summary_payload.h"
@@ -34,6 +36,21 @@ void check_rank(const RankSummary& rank) {
   check(sum <= kMostLengthNs * static_cast<DurationNs>(kMostSummarySteps));
 }
 
+// Any answer will do, but one that is in order.
+void check_answer(const RankSummary& rank) {
+  static const RankSummary sound = SummaryMaker(7).rank();
+  RunSummary run;
+  run.ranks = {rank, rank, sound};
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) run.ranks[i].rank = static_cast<std::int64_t>(i);
+  const FleetAnswer answer = judge_fleet(run);
+  check(answer.facts.ranks.size() <= run.ranks.size());
+  for (const FleetWhatIf& what_if : answer.replay.what_ifs) {
+    if (what_if.refused) continue;
+    check(what_if.saving.low_ns <= what_if.saving.mid_ns && what_if.saving.mid_ns <= what_if.saving.high_ns);
+    check(what_if.saving.high_ns <= answer.replay.what_ifs.front().step_unprofiled.high_ns);
+  }
+}
+
 void check_file(std::string_view bytes) {
   const auto run = read_summary(bytes, "fuzz");
   if (!run) return;
@@ -49,6 +66,7 @@ void check_payload(std::string_view payload, std::uint32_t version) {
   auto rank = decode_rank(payload, budget, version);
   if (!rank) return;
   check_rank(*rank);
+  check_answer(*rank);
   const std::string fitted = fit_and_encode(*rank);
   DecodeBudget more{std::uint64_t{256} << 20};
   auto again = decode_rank(fitted, more);
