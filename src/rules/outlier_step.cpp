@@ -87,32 +87,33 @@ std::string format_range(DurationNs least_ns, DurationNs most_ns) {
   return least + " to " + most;
 }
 
-// "the others 10.0 ms", "the others 3.52 ms (2.47 to 4.57)": one number only of steps that it is true of.
-std::string describe_others(const OutlierSteps& outliers) {
+// "the others 10.0 ms", "the others 3.52 ms (2.47 to 4.57)": one number only of steps that it is true of, "about" where
+// what they differ by is nothing beside the outlier.
+std::string describe_others(const OutlierSteps& outliers, DurationNs extra_ns) {
   const DurationNs least = outliers.others_ns.front(), most = outliers.others_ns.back();
-  std::string out = outliers.first_is_apart ? "the others after the first " : "the others ";
+  const std::string others = outliers.first_is_apart ? "the others after the first " : "the others ";
   const std::string typical = format_duration(outliers.typical_ns);
-  out += typical;
-  // A tenth is what nobody would call another length.
-  if (most - least <= outliers.typical_ns / 10) return out;
+  // A tenth is what nobody would call another length, a twentieth of the extra time no doubt of it.
+  if (most - least <= outliers.typical_ns / 10) return others + typical;
+  if (most - least <= extra_ns / 20) return others + "about " + typical;
   std::string range = format_range(least, most);
   const std::string unit = typical.substr(typical.rfind(' '));
   const bool has_one_unit = std::count(range.begin(), range.end(), ' ') == 3;
   if (has_one_unit && range.ends_with(unit)) range.resize(range.size() - unit.size());
-  return out + " (" + range + ")";
+  return others + typical + " (" + range + ")";
 }
 
 // "Step 28 takes 8.00 ms, the others 2.00 ms: a checkpoint is written", or of several what the longest is.
 std::string write_title(const OutlierSteps& outliers, const std::vector<Step>& steps, const std::string& cause) {
   const Step& worst = steps[outliers.worst];
   const std::string longest = "tep " + std::to_string(worst.number);
+  const std::string others = describe_others(outliers, worst.duration_ns() - outliers.typical_ns);
   if (outliers.steps.size() == 1) {
-    return "S" + longest + " takes " + format_duration(worst.duration_ns()) + ", " + describe_others(outliers) + ": " +
-           cause;
+    return "S" + longest + " takes " + format_duration(worst.duration_ns()) + ", " + others + ": " + cause;
   }
   return format_count(static_cast<double>(outliers.steps.size())) + " of " +
          format_count(static_cast<double>(steps.size())) + " steps take " +
-         format_range(outliers.least_ns, worst.duration_ns()) + ", " + describe_others(outliers) + "; s" + longest +
+         format_range(outliers.least_ns, worst.duration_ns()) + ", " + others + "; s" + longest +
          " takes longest: " + cause;
 }
 

@@ -45,6 +45,9 @@ TEST(OutlierStep, what_the_others_take_is_one_number_only_if_it_is_true_of_them)
   EXPECT_NE(find_outlier_step(scattered.input())->title.find("40.0 ms, the others 10.5 ms (9.00 to 12.0): "),
             std::string::npos)
       << find_outlier_step(scattered.input())->title;
+  MadeRun far(steps_of({10, 9, 12, 400, 11}));
+  EXPECT_NE(find_outlier_step(far.input())->title.find("400 ms, the others about 10.5 ms: "), std::string::npos)
+      << find_outlier_step(far.input())->title;
   MadeRun distorted(steps_of({100, 10, 10, 40, 10}));
   EXPECT_NE(find_outlier_step(distorted.input())->title.find("40.0 ms, the others after the first 10.0 ms: "),
             std::string::npos)
