@@ -139,17 +139,18 @@ std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings
   std::vector<Windows> processes;
   std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<std::size_t>> by_number;  // and rank
   for (const RankSummary* summary : recordings) {
-    std::vector<std::size_t>* same = nullptr;
-    if (summary->process_id) same = &by_number[{*summary->process_id, summary->rank}];
-    const auto process = same == nullptr ? std::vector<std::size_t>::reverse_iterator()
-                                         : std::find_if(same->rbegin(), same->rend(), [&](std::size_t at) {
-                                             return is_next_window(*processes[at].back(), *summary);
-                                           });
-    if (same != nullptr && process != same->rend()) {
+    if (!summary->process_id) {
+      processes.push_back({summary});
+      continue;
+    }
+    std::vector<std::size_t>& same = by_number[{*summary->process_id, summary->rank}];
+    const auto process = std::find_if(same.rbegin(), same.rend(),
+                                      [&](std::size_t at) { return is_next_window(*processes[at].back(), *summary); });
+    if (process != same.rend()) {
       processes[*process].push_back(summary);
       continue;
     }
-    if (same != nullptr) same->push_back(processes.size());
+    same.push_back(processes.size());
     processes.push_back({summary});
   }
   return processes;

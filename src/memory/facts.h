@@ -161,6 +161,13 @@ struct LiveGroup {
   std::int64_t bytes = 0;
   MaybeInt count = 0;  // of allocations; missing where some of the bytes are such a sum (Allocations::is_sum)
 };
+// What became of an allocation by the end of the history. A free that waits for other streams was asked for: nothing
+// keeps that tensor.
+enum class AllocationEnd : std::uint8_t { kHeld, kFreePending, kFreed };
+[[nodiscard]] inline AllocationEnd end_of(const Allocations& allocations, AllocationId row) {
+  if (allocations.free_completed_entry[row].has_value()) return AllocationEnd::kFreed;
+  return allocations.free_requested_entry[row].has_value() ? AllocationEnd::kFreePending : AllocationEnd::kHeld;
+}
 // 1; missing of a sum.
 [[nodiscard]] inline MaybeInt count_of(const Allocations& allocations, AllocationId row) {
   return allocations.is_sum[row] != 0 ? MaybeInt{} : MaybeInt{1};

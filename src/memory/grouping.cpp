@@ -241,10 +241,8 @@ std::vector<LiveGroup> group_never_freed(const MemorySnapshot& snapshot, const M
                                          SnapshotDeviceId device, LiveGrouping by) {
   std::vector<AllocationId> kept;
   for (const AllocationId row : facts.devices[device].allocations.ids()) {
-    // A free that waits for other streams only was asked for: nothing keeps that tensor.
-    const bool is_freed = facts.allocations.free_requested_entry[row].has_value() ||
-                          facts.allocations.free_completed_entry[row].has_value();
-    if (facts.allocations.alloc_entry[row].has_value() && !is_freed) kept.push_back(row);
+    const bool is_made = facts.allocations.alloc_entry[row].has_value();
+    if (is_made && end_of(facts.allocations, row) == AllocationEnd::kHeld) kept.push_back(row);
   }
   return group_live(snapshot, facts, kept, by);
 }

@@ -291,7 +291,7 @@ void add_lifetimes_of(const MemorySnapshot& snapshot, const MemoryFacts& facts, 
     lifetimes.is_inferred = lifetimes.is_inferred || all.category_source[row] == CategorySource::kInferred;
     if (!all.alloc_entry[row].has_value()) continue;
     ++lifetimes.made_count;
-    if (!all.free_requested_entry[row].has_value() || all.free_completed_entry[row].has_value()) continue;
+    if (end_of(all, row) != AllocationEnd::kFreePending) continue;
     ++lifetimes.free_pending_count;
     lifetimes.free_pending_bytes = add_wrapping(lifetimes.free_pending_bytes, all.requested_bytes[row]);
   }
