@@ -28,7 +28,7 @@ Ink ink_of(GateOutcome outcome) {
 
 std::string files_words(const std::vector<std::string>& files) {
   if (files.empty()) return "";
-  std::string text = clean_text(files.front());
+  std::string text = files.front() == "-" ? "standard input" : clean_text(files.front());
   if (files.size() > 1) text += fmt::format(" and {} more", files.size() - 1);
   return text;
 }

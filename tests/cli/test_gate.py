@@ -180,6 +180,7 @@ class Lists(Files):
         # Whatever a file can be: a trace, a summary, a memory snapshot, and what is none says so.
         trace = run("gate", SOLID, "-", "--allow-few", stdin=(DATA / SOLID).read_bytes())
         self.assertEqual(trace.status, COMPLETE, trace.err)
+        self.assertIn("\n        standard input\n", trace.out)
         self.assertEqual(run("summarize", SOLID, "-o", self.path("a.sss")).status, COMPLETE)
         summary = run("gate", SOLID, "-", "--allow-few", stdin=pathlib.Path(self.path("a.sss")).read_bytes())
         self.assertEqual(summary.status, COMPLETE, summary.err)
