@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import fleet as fleet
     from . import memory as memory
+    from . import torch as torch
     from ._trace import Report as Report
     from ._trace import Run as Run
     from ._trace import Table as Table
@@ -66,7 +68,9 @@ _HOMES = {
     "reset_peak_memory_stats": "._efficiency",
 }
 
-_SUBMODULES = {"memory"}
+# Found as attributes too, so that `stepscope.fleet.report(...)` needs no import of its own. Not in __all__: `torch` would hide
+# PyTorch behind a star.
+_SUBMODULES = {"fleet", "memory", "torch"}
 
 __all__ = [
     "Measurement",

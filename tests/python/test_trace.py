@@ -34,6 +34,14 @@ class Import(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "no attribute 'lode'"):
             stepscope.lode
 
+    def test_its_parts_are_there_without_an_import_of_their_own(self):
+        code = (
+            "import sys, stepscope; print(stepscope.fleet.report.__name__, stepscope.memory.load.__name__, stepscope.torch.__name__)\n"
+            "print('torch' in sys.modules, 'torch' in stepscope.__all__)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["report", "load", "stepscope.torch", "False", "False"])
+
     def test_every_public_name_is_there(self):
         for name in stepscope.__all__:
             self.assertIsNotNone(getattr(stepscope, name), name)
