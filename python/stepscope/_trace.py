@@ -137,7 +137,7 @@ class Report:
         return list(self.data.get("findings") or [])
 
     def text(self, width: int = 80, colour: bool = False) -> str:
-        """What the command prints, in lines of at most `width` columns."""
+        """What the command prints, in lines of at most `width` columns: 60 to 400, else ValueError."""
         return str(self._text_of(width, colour))
 
     def __str__(self) -> str:

@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <stdexcept>
+#include <string>
+
 #include "python/table_maker.h"
 #include "report/page.h"
 
@@ -13,7 +16,11 @@ struct Table {
   TablePointer table;
 };
 
+// Widths as the program takes them; others are a ValueError, thrown as C++'s own kind where Python's lock is given up.
 [[nodiscard]] inline Style plain_style(std::size_t width, bool colour) {
+  if (width < 60 || width > 400) {
+    throw std::invalid_argument("width: a whole number from 60 to 400, not " + std::to_string(width));
+  }
   Style style;
   style.width = width;
   style.colour = colour;

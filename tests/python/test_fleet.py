@@ -585,6 +585,11 @@ class Report(Folder):
         done = self.command("report", "--engine=local", *support.RANKS, "--steps", "nosuch")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no span is named `nosuch`", done.stderr)
+        with self.assertRaisesRegex(ValueError, "width: a whole number from 60 to 400, not 10"):
+            self.report.text(10)
+        done = self.command("report", "--engine=local", *support.RANKS, "--width", "10")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--width: must be a whole number from 60 to 400, not 10", done.stderr)
 
     def test_what_was_read_is_not_written_over(self):
         for number, path in enumerate(support.RANKS):

@@ -153,6 +153,14 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "sort"):
             trace.ops_text(sort="speed")
 
+    def test_a_width_that_the_command_refuses(self):
+        trace, run = stepscope.load(support.CONV), stepscope.load(support.RANKS)
+        for text in (trace.report().text, run.report().text, lambda width: trace.ops_text(width=width)):
+            for wrong in (0, 10, 59, 401):
+                with self.assertRaisesRegex(ValueError, f"width: a whole number from 60 to 400, not {wrong}"):
+                    text(wrong)
+            self.assertLessEqual(max(map(len, text(60).splitlines())), 60)
+
     def test_a_report_of_what_is_not_there_is_refused_in_the_words_of_the_command(self):
         from stepscope import _program
 

@@ -58,6 +58,12 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _columns(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 60 <= int(text) <= 400:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 60 to 400, not {text}")
+    return int(text)
+
+
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
 
 
@@ -113,7 +119,7 @@ def _report_parser() -> argparse.ArgumentParser:
     parser.add_argument("--save", metavar="FILE", help="keep the run's summary (.sss), a URL too")
     parser.add_argument("--json", action="store_true", help="a versioned document")
     parser.add_argument("--top", metavar="N", type=_number, help="rows of each table")
-    parser.add_argument("--width", metavar="N", type=_number, help="columns of text")
+    parser.add_argument("--width", metavar="N", type=_columns, help="columns of text")
     parser.add_argument("--color", "--colour", metavar="WHEN", choices=("auto", "always", "never"), help="auto, always, never")
     for name, meaning in (("--finding", "the proof of finding N"), ("--rank", "only this rank"), ("--threads", "for reading")):
         parser.add_argument(name, metavar="N", type=_number, help=f"{meaning} (one trace)")

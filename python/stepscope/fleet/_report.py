@@ -84,7 +84,7 @@ class FleetReport:
         return len(self.table())
 
     def text(self, width: int = 80, colour: bool = False) -> str:
-        """What `stepscope report` prints, for a place of `width` columns; `colour`: with a terminal's escapes."""
+        """What `stepscope report` prints, for a place of `width` columns (60 to 400); `colour`: with a terminal's escapes."""
         return _core.fleet_report(self._summary, width=width, colour=colour)
 
     def __str__(self) -> str:
