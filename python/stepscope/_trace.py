@@ -363,12 +363,17 @@ def _load_one(file: FileStamp, index: int, threads: int) -> Trace:
     return Trace(_core.read(os.fsencode(file.check()), threads)[index], (file, index, threads))
 
 
+def capture_at(path: str) -> Trace:
+    """What this process (or the one that pickled it) captured; the file at `path` goes away, so nothing names it."""
+    return Trace(_core.read(os.fsencode(path), source=b"this process")[0], None)
+
+
 def _load_bytes(content: bytes) -> Trace:
     with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
         path = os.path.join(folder, "trace.json.gz")
         with open(path, "wb") as file:
             file.write(content)
-        return Trace(_core.read(os.fsencode(path))[0], None)
+        return capture_at(path)
 
 
 @overload

@@ -32,10 +32,13 @@ namespace nb = nanobind;
 namespace stepscope::python {
 namespace {
 
-std::vector<std::shared_ptr<Recording>> read(const nb::bytes& name, unsigned threads, const Progress& progress) {
+// `source`: what the recordings are said to come from; empty: the file.
+std::vector<std::shared_ptr<Recording>> read(const nb::bytes& name, unsigned threads, const Progress& progress,
+                                             const nb::bytes& source) {
   const std::string path(name.c_str(), name.size());
+  const std::string told(source.c_str(), source.size());
   std::vector<std::shared_ptr<Recording>> recordings;
-  for (Trace& trace : read_or_raise(path, path, threads, progress)) {
+  for (Trace& trace : read_or_raise(path, told.empty() ? path : told, threads, progress)) {
     recordings.push_back(std::make_shared<Recording>(std::move(trace)));
   }
   return recordings;
@@ -270,6 +273,7 @@ NB_MODULE(_core, m) {
   bind_device_memory(m);
   bind_memory(m);
   m.def("read", read, nb::arg("path"), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+        nb::arg("source") = nb::bytes(""),
         "All recordings of a file (its name as os.fsencode gives it); gzip and format are found from the content.");
   m.def(
       "torch_flops",

@@ -5,6 +5,7 @@ import gzip
 import importlib
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -167,6 +168,15 @@ class SameScript(unittest.TestCase):
 
     def test_a_report_says_where_the_step_went(self):
         self.assertIn("step", self.ours.report().text())
+
+    def test_nothing_names_the_file_of_the_capture_which_is_gone(self):
+        for trace in (self.ours.trace, pickle.loads(pickle.dumps(self.ours.trace))):
+            self.assertEqual(trace.info["source"], "this process")
+            self.assertEqual(trace.report()["source"]["path"], "this process")
+            for text in (trace.report().text(200), repr(trace)):
+                self.assertIn("this process", text)
+                self.assertNotIn(tempfile.gettempdir(), text)
+                self.assertNotIn("stepscope report this", text)
 
 
 def in_operators(event):

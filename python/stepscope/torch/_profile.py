@@ -14,8 +14,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _agent, _core
-from .._trace import Report, Trace
+from .. import _agent
+from .._trace import Report, Trace, capture_at
 from ._averages import EventAverages
 from ._events import EventList, Recorded
 from ._schedule import ProfilerAction, as_action
@@ -94,7 +94,7 @@ class _Capture:
         try:
             _agent.stop()
             path = _agent.end()
-            return None if path is None else Trace(_core.read(os.fsencode(path))[0], None)
+            return None if path is None else capture_at(path)
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -110,6 +110,16 @@ TEST(Terminal, AProgramWithoutAGpuGetsItsStepTime) {
   EXPECT_FALSE(says(text, "unknown"));
 }
 
+TEST(Terminal, ACommandNamesNoFileWhereThereIsNone) {
+  Report report = sample_report();
+  report.info.source = "t.json";
+  EXPECT_TRUE(says(write_terminal(report, Style()), "stepscope report t.json"));
+  for (const char* const source : {"standard input", "this process"}) {
+    report.info.source = source;
+    EXPECT_TRUE(says(write_terminal(report, Style()), "stepscope report FILE")) << source;
+  }
+}
+
 TEST(Terminal, AWithheldHeadlineIsNotShown) {
   Report report = sample_report();
   report.ledger.headline_withheld = "30 of 32 launches have no kernel";

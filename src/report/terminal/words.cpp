@@ -82,10 +82,11 @@ std::string saving_words(const Finding& finding) {
 }
 
 std::string more_command(const Report& report, const Style& style, std::string_view options, std::size_t width) {
-  const bool is_stdin = report.info.source == "standard input" || report.info.source == "-";
+  // What stepscope.torch captured has no file either, unless its user exports one.
+  const std::string& source = report.info.source;
+  const bool has_file = source != "standard input" && source != "-" && source != "this process";
   const std::string rest = asked_words(report.asked) + (options.empty() ? "" : " ") + std::string(options);
-  std::string command =
-      fmt::format("$ {} report {}{}", style.program, is_stdin ? "FILE" : shell_quoted(report.info.source), rest);
+  std::string command = fmt::format("$ {} report {}{}", style.program, has_file ? shell_quoted(source) : "FILE", rest);
   if (display_width(command) <= width) return command;
   command = fmt::format("$ {} report FILE{}", style.program, rest);
   return display_width(command) <= width ? command : fmt::format("$ {} report FILE {}", style.program, options);
