@@ -148,14 +148,16 @@ def peak_memory_per_step(
             reset_peak_memory_stats()
         if snapshot is not None:
             cuda.memory._record_memory_history(max_entries=200_000)
-        train_step(batch)
-        if cuda is not None:
-            cuda.synchronize()
-        found = StepMemory(number, max_memory_allocated(), max_memory_reserved(), memory_allocated())
-        peaks.append(found)
-        if snapshot is not None:
-            if (found.allocated_peak_bytes or 0) > highest:
+        try:
+            train_step(batch)
+            if cuda is not None:
+                cuda.synchronize()
+            found = StepMemory(number, max_memory_allocated(), max_memory_reserved(), memory_allocated())
+            peaks.append(found)
+            if snapshot is not None and (found.allocated_peak_bytes or 0) > highest:
                 highest = found.allocated_peak_bytes or 0
                 cuda.memory._dump_snapshot(snapshot)
-            cuda.memory._record_memory_history(enabled=None)
+        finally:
+            if snapshot is not None:  # where the step failed too: a history goes on costing time and memory
+                cuda.memory._record_memory_history(enabled=None)
     return peaks

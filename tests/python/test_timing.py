@@ -1,11 +1,13 @@
 """Timer, steps, mfu and memory: what they give, what they refuse, and that they work without torch."""
 
 import io
+import itertools
 import pickle
 import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 import warnings
 
 import support
@@ -242,6 +244,18 @@ class Efficiency(unittest.TestCase):
         self.assertIsNone(peaks[0].allocated_peak_bytes)
         with self.assertRaisesRegex(RuntimeError, "CUDA"):
             peak_memory_per_step(lambda batch: None, range(3), snapshot="/tmp/x.pickle")
+
+    def test_a_step_that_fails_leaves_no_history_on(self):
+        cuda = unittest.mock.MagicMock()  # torch.cuda, with a peak that grows
+        cuda.max_memory_allocated.side_effect = itertools.count(1000)
+        history = cuda.memory._record_memory_history
+        with unittest.mock.patch("stepscope._efficiency._torch_cuda", return_value=cuda):
+            peaks = peak_memory_per_step(lambda batch: None, range(2), snapshot="x.pickle")
+            self.assertEqual([peak.allocated_peak_bytes for peak in peaks], [1000, 1001])
+            self.assertEqual(cuda.memory._dump_snapshot.call_count, 2)
+            with self.assertRaises(ZeroDivisionError):
+                peak_memory_per_step(lambda batch: 1 / 0, range(2), snapshot="x.pickle")
+        self.assertEqual([call.kwargs for call in history.call_args_list], [{"max_entries": 200_000}, {"enabled": None}] * 3)
 
     def test_nothing_of_it_imports_torch(self):
         code = (
