@@ -386,7 +386,8 @@ def load(path: PathLike | Sequence[PathLike], *, threads: int = 0, progress: boo
     One path gives the file's trace (the first, where it holds several); a list gives a `Run` with every recording of
     every file. `threads`: 0 for as many as the process may use. `progress`: show a bar where tqdm is installed.
 
-    Raises FileNotFoundError, PermissionError or OSError as opening a file does, and TraceError (a ValueError with
+    Raises FileNotFoundError, PermissionError or OSError as opening a file does, FileNotFoundError for an empty list too (a
+    pattern that found nothing), and TraceError (a ValueError with
     `file` and `offset`) where nothing in it can be used. Damage that costs single events raises nothing: the report
     counts it.
     """
@@ -400,4 +401,6 @@ def load(path: PathLike | Sequence[PathLike], *, threads: int = 0, progress: boo
         file = FileStamp(where)
         for index, recording in enumerate(_read(where, threads, progress)):
             traces.append(Trace(recording, (file, index, threads)))
+    if not traces:
+        raise FileNotFoundError("no file is named: the list is empty")
     return Run(traces)

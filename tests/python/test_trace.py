@@ -107,6 +107,10 @@ class Errors(unittest.TestCase):
         self.assertEqual(caught.exception.filename, "/nowhere/at/all.json")
         self.assertEqual(caught.exception.errno, 2)
 
+    def test_a_list_of_nothing(self):
+        with self.assertRaisesRegex(FileNotFoundError, "no file is named"):
+            stepscope.load([])
+
     def test_a_folder(self):
         with self.assertRaisesRegex(ValueError, "directory"):
             stepscope.load(support.DATA)
