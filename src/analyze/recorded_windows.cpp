@@ -20,13 +20,15 @@ bool any_within(const std::vector<TimeNs>& ends, TimeNs after_ns, TimeNs before_
   return next != ends.end() && *next < before_ns;
 }
 
-IntervalSet between_steps(const std::vector<TimeNs>& ends, const std::vector<Step>& steps) {
+// Gaps, and disturbed steps.
+IntervalSet between_steps(const Steps& steps) {
   IntervalSet gaps;
-  for (std::size_t k = 0; k + 1 < steps.size(); ++k) {
-    const Interval gap{steps[k].gpu.end_ns, steps[k + 1].gpu.start_ns};
-    if (gap.start_ns < gap.end_ns && any_within(ends, steps[k].host.start_ns, steps[k + 1].host.start_ns))
-      gaps.push_back(gap);
+  const std::vector<const Step*> all = steps.recorded_steps();
+  for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+    const Interval gap{all[k]->gpu.end_ns, all[k + 1]->gpu.start_ns};
+    if (all[k]->ends_alone && gap.start_ns < gap.end_ns) gaps.push_back(gap);
   }
+  for (const DisturbedStep& each : steps.disturbed) gaps.push_back(each.step.gpu);
   return gaps;
 }
 
@@ -79,21 +81,29 @@ std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<S
   return left_out;
 }
 
-IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file,
-                            const std::vector<TimeNs>& left_out_at) {
-  std::vector<TimeNs> ends = inner_ends(trace);
-  const bool by_steps = !steps.steps.empty() && !whole_file;
-  if (by_steps) {
-    ends.insert(ends.end(), left_out_at.begin(), left_out_at.end());
-    std::sort(ends.begin(), ends.end());
+std::vector<MissingSteps> find_missing_steps(const Trace& trace, const Steps& steps) {
+  const std::vector<TimeNs> ends = inner_ends(trace);
+  std::vector<MissingSteps> missing;
+  const std::vector<const Step*> all = steps.recorded_steps();
+  for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+    if (any_within(ends, all[k]->host.start_ns, all[k + 1]->host.start_ns + 1)) continue;
+    // What was left out lies between them or not at all.
+    std::int64_t known = all[k]->number;
+    auto next = std::upper_bound(steps.left_out.begin(), steps.left_out.end(), known);
+    while (known < all[k + 1]->number) {
+      std::int64_t until = all[k + 1]->number;
+      if (next != steps.left_out.end()) until = std::min(until, *next++);
+      if (until - 1 > known) missing.push_back({known + 1, until - 1});
+      known = until;
+    }
   }
-  if (ends.empty() && (!by_steps || steps.disturbed.empty())) return {};
-  IntervalSet gaps = by_steps ? between_steps(ends, steps.steps) : between_windows(trace, timeline);
+  return missing;
+}
+
+IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file) {
   // Over the whole file everything counts, and the idle time under our overhead bears its name.
-  if (by_steps) {
-    for (const DisturbedStep& each : steps.disturbed) gaps.push_back(each.step.gpu);
-  }
-  return clip(union_of(std::move(gaps)), steps.window);
+  const bool by_steps = !steps.steps.empty() && !whole_file;
+  return clip(union_of(by_steps ? between_steps(steps) : between_windows(trace, timeline)), steps.window);
 }
 
 }  // namespace stepscope

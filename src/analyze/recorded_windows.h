@@ -1,4 +1,5 @@
 // Several recorded windows in one capture: nothing is known of the time between them, so nothing may count as idle.
+// The same holds where the numbers of the steps jump: work may be recorded there, but of no known step.
 //
 // `stepscope run --every 100` records three steps of each hundred. Between them the GPU worked all the same; taken as
 // idle, a busy training would look 97% idle. Files with one window, or without (all but captures), are left alone.
@@ -13,10 +14,12 @@ namespace stepscope {
 // numbers.
 std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks);
 
-// The parts of `steps.window` that no step and no window covers: between the last step before the end of a window and
-// the first one after; without steps, or with `whole_file`, between the end of one window's work and the next window.
-// `left_out_at`: host times in steps that were left out of `steps`, rising; they are covered by none either.
+// The numbers between the steps of which nothing else says why they are not there.
+[[nodiscard]] std::vector<MissingSteps> find_missing_steps(const Trace& trace, const Steps& steps);
+
+// The parts of `steps.window` that no step and no window covers: from a step that ends alone to the next one; without
+// steps, or with `whole_file`, between the end of one window's work and the next window.
 [[nodiscard]] IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps,
-                                          bool whole_file, const std::vector<TimeNs>& left_out_at = {});
+                                          bool whole_file);
 
 }  // namespace stepscope

@@ -53,12 +53,15 @@ TEST(RecordedWindows, TimeBetweenThemIsNoIdleTime) {
   EXPECT_EQ(edges_ns, facts.busy[0].idle_ns);
 }
 
-TEST(RecordedWindows, WithoutThemTheGapIsIdle) {
+// As a file of several cycles has it, or one that lost the spans between.
+TEST(RecordedWindows, WithoutThemTheNumbersTellTheGap) {
+  EXPECT_TRUE(compute_facts(two_windows(), {}).steps.missing.empty()) << "the windows say why";
   Trace trace = two_windows();
   trace.info.windows.clear();
   const Facts facts = compute_facts(trace, {});
-  EXPECT_TRUE(facts.steps.unrecorded.empty());
-  EXPECT_EQ(facts.busy[0].window_ns, facts.steps.window.length_ns());
+  ASSERT_EQ(facts.steps.missing.size(), 1U);
+  ASSERT_EQ(facts.steps.unrecorded.size(), 1U);
+  EXPECT_EQ(facts.busy[0].window_ns, facts.steps.recorded_ns());
 }
 
 TEST(RecordedWindows, WholeFileLeavesOutWhatLiesBetween) {

@@ -130,7 +130,6 @@ void drop_steps_that_lack_events(const std::vector<Stretch>& stretches, const Cu
       continue;
     }
     bounded.left_out.push_back(marks[k].number);
-    bounded.left_out_at.push_back(marks[k].host.start_ns);
     if (!whole.empty()) whole.back().ends_alone = true;
   }
   marks = std::move(whole);
@@ -183,8 +182,11 @@ BoundedSteps compute_step_boundaries(const Trace& trace, const GpuTimeline& time
   }
   for (std::size_t k = 0; k < marks.size(); ++k) {
     const std::size_t cut = cuts.of_step[k];
-    bounded.steps.push_back(
-        {marks[k].number, marks[k].host, {boundary[cut], boundary[cut + 1]}, stretches[cut + 1].gpu_event_count});
+    bounded.steps.push_back({marks[k].number,
+                             marks[k].host,
+                             {boundary[cut], boundary[cut + 1]},
+                             stretches[cut + 1].gpu_event_count,
+                             marks[k].ends_alone});
   }
   count_unlinked(trace, bounded.steps);
   return bounded;

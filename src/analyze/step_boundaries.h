@@ -9,7 +9,6 @@ struct BoundedSteps {
   std::vector<Step> steps;
   // Trailing steps whose GPU work is cut off, and where the recorder lost records all that lack some; by number.
   std::vector<std::int64_t> left_out;
-  std::vector<TimeNs> left_out_at;  // host starts of those
 };
 
 [[nodiscard]] BoundedSteps compute_step_boundaries(const Trace& trace, const GpuTimeline& timeline,

@@ -26,6 +26,7 @@ struct StepMarks {
   ThreadId thread;
   std::vector<StepMark> marks;         // by host start, disjoint
   std::vector<std::int64_t> left_out;  // numbers of what is no whole step
+  std::string renumbered;              // why positions stand for the file's numbers; empty if they do not
 };
 
 // ProfilerStep#N; the number is N.

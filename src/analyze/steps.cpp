@@ -81,9 +81,22 @@ bool Steps::counts_at_gpu_time(TimeNs t) const {
   return next == unrecorded.end() || t < next->start_ns;
 }
 
-IntervalSet Steps::disturbed_host() const {
+std::vector<const Step*> Steps::recorded_steps() const {
+  std::vector<const Step*> all;
+  for (const Step& step : steps) all.push_back(&step);
+  for (const DisturbedStep& each : disturbed) all.push_back(&each.step);
+  std::sort(all.begin(), all.end(), [](const Step* a, const Step* b) { return a->host.start_ns < b->host.start_ns; });
+  return all;
+}
+
+IntervalSet Steps::left_out_host() const {
   std::vector<Interval> hosts;
   for (const DisturbedStep& each : disturbed) hosts.push_back(each.step.host);
+  const std::vector<const Step*> all = recorded_steps();
+  for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+    const Interval gap{all[k]->host.end_ns, all[k + 1]->host.start_ns};
+    if (all[k]->ends_alone && gap.start_ns < gap.end_ns) hosts.push_back(gap);
+  }
   return union_of(std::move(hosts));
 }
 
@@ -103,7 +116,6 @@ Interval first_to_last_event(const Trace& trace) {
 Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launches& launches,
                     const StepOptions& options) {
   Steps steps;
-  std::vector<TimeNs> left_out_at;
   if (auto found = find_marks(trace, options)) {
     for (const std::int64_t number : cut_marks_at_windows(trace, found->marks)) found->left_out.push_back(number);
     BoundedSteps bounded = compute_step_boundaries(trace, timeline, launches, std::move(found->marks));
@@ -112,9 +124,10 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     steps.left_out.insert(steps.left_out.end(), bounded.left_out.begin(), bounded.left_out.end());
     std::sort(steps.left_out.begin(), steps.left_out.end());
     steps.steps = std::move(bounded.steps);
-    left_out_at = std::move(bounded.left_out_at);
     leave_out_disturbed_steps(trace, timeline, steps);
+    steps.missing = find_missing_steps(trace, steps);
     steps.source_detail = std::move(found->detail);
+    if (!found->renumbered.empty()) steps.source_detail += ", numbered anew from 0: " + found->renumbered;
     if (!steps.steps.empty()) steps.source = found->source;
   } else {
     steps.main_thread = find_launching_thread(trace);
@@ -126,7 +139,7 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     return steps;
   }
   steps.window = {steps.steps.front().gpu.start_ns, steps.steps.back().gpu.end_ns};
-  steps.unrecorded = find_unrecorded(trace, timeline, steps, false, left_out_at);
+  steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
   summarize(steps);
   return steps;
 }

@@ -31,6 +31,13 @@ struct Step {
   Interval gpu;             // [G_k, G_k+1): the step as the hardware saw it
   [[nodiscard]] DurationNs duration_ns() const { return gpu.length_ns(); }
   std::int64_t gpu_event_count = 0;  // GPU events launched in it
+  bool ends_alone = false;           // the next one of the recording does not follow at once: a gap lies between
+};
+
+// Numbers that the recording skips, both ends included: another cycle of recording, or damage to the file.
+struct MissingSteps {
+  std::int64_t first = 0, last = 0;
+  friend bool operator==(const MissingSteps&, const MissingSteps&) = default;
 };
 
 // A step that Stepscope itself stopped, for longer than a reader would miss (disturbed_steps.h).
@@ -51,8 +58,11 @@ struct Steps {
   std::vector<Step> steps;             // complete steps in order; empty when source is kNone
   std::vector<std::int64_t> left_out;  // numbers of steps seen but incomplete (their GPU work is cut off)
   std::vector<DisturbedStep> disturbed;  // in order; not in `steps`, in no account
+  std::vector<MissingSteps> missing;     // rising; gaps between a capture's windows are meant, and not in it
   Interval window;                       // [G_first, G_end), or first to last event when there are no steps
-  IntervalSet unrecorded;  // of the window: between recorded windows of a capture, disturbed steps; no idle time
+  // Of the window, no idle time: between recorded windows of a capture, where steps are missing or left out, disturbed
+  // steps.
+  IntervalSet unrecorded;
   // Over `steps`; missing when there are none.
   std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
   // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
@@ -62,8 +72,10 @@ struct Steps {
   [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
   // Does what the GPU does at t count? Inside the window, and neither unrecorded nor in a disturbed step.
   [[nodiscard]] bool counts_at_gpu_time(TimeNs t) const;
-  // The host time of disturbed steps.
-  [[nodiscard]] IntervalSet disturbed_host() const;
+  // Steps and disturbed steps, in order.
+  [[nodiscard]] std::vector<const Step*> recorded_steps() const;
+  // Host time between the first and the last step that is in no step: gaps, and disturbed steps.
+  [[nodiscard]] IntervalSet left_out_host() const;
   // Length of the window without what was not recorded.
   [[nodiscard]] DurationNs recorded_ns() const { return window.length_ns() - length_ns(unrecorded); }
 };

@@ -49,11 +49,21 @@ std::vector<Candidate> of_busiest_thread(const Trace& trace, std::vector<Candida
   return candidates;
 }
 
-// Numbers are kept when all spans have one and they rise; else positions from 0.
-bool numbers_rise(const std::vector<Candidate>& candidates) {
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!candidates[i].number) return false;
-    if (i > 0 && *candidates[i].number <= *candidates[i - 1].number) return false;
+// Numbers are kept when all steps have one and they rise; else positions from 0 take their place, and why is said where
+// there was any number to keep.
+bool keep_numbers(const std::vector<Candidate>& steps, std::string& renumbered) {
+  const auto has_number = [](const Candidate& each) { return each.number.has_value(); };
+  if (!std::all_of(steps.begin(), steps.end(), has_number)) {
+    if (std::any_of(steps.begin(), steps.end(), has_number)) renumbered = "some have no number";
+    return false;
+  }
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const std::int64_t before = *steps[i - 1].number, after = *steps[i].number;
+    if (before < after) continue;
+    renumbered.append("#").append(std::to_string(before)).append(" comes ");
+    renumbered += before == after ? "twice" : "before #";
+    if (before != after) renumbered += std::to_string(after);
+    return false;
   }
   return true;
 }
@@ -64,13 +74,15 @@ std::optional<StepMarks> to_marks(const Trace& trace, std::vector<Candidate> can
   StepMarks found;
   found.source = source;
   found.thread = trace.spans.thread[candidates.front().span];
-  const bool numbered = numbers_rise(candidates);
+  std::vector<Candidate> steps;
   for (const Candidate& each : candidates) {
     const Interval host{trace.spans.start_ns[each.span], trace.spans.end_ns[each.span]};
     if (!found.marks.empty() && host.start_ns < found.marks.back().host.end_ns) continue;  // nested or a duplicate
-    const auto position = static_cast<std::int64_t>(found.marks.size());
-    found.marks.push_back({numbered ? *each.number : position, host, false});
+    found.marks.push_back({static_cast<std::int64_t>(found.marks.size()), host, false});
+    steps.push_back(each);
   }
+  const bool numbered = keep_numbers(steps, found.renumbered);
+  for (std::size_t i = 0; numbered && i < steps.size(); ++i) found.marks[i].number = *steps[i].number;
   if (numbered) {
     for (std::size_t i = 0; i + 1 < found.marks.size(); ++i) {
       found.marks[i].ends_alone = found.marks[i + 1].number != found.marks[i].number + 1;

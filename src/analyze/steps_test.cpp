@@ -156,6 +156,31 @@ TEST(Steps, AnotherCycleOfRecordingLeavesAHole) {
   EXPECT_EQ(steps.steps[2].gpu.start_ns, 240'000);
   EXPECT_FALSE(steps.find_by_gpu_time(200'000).has_value());
   EXPECT_FALSE(steps.find_by_host_time(200'000).has_value());
+  // In no account, though the host and the GPU may have worked there.
+  EXPECT_EQ(steps.unrecorded, (IntervalSet{{140'000, 240'000}}));
+  EXPECT_EQ(steps.left_out_host(), (IntervalSet{{140'000, 240'000}}));
+  EXPECT_EQ(steps.recorded_ns(), 4 * 70'000);
+  EXPECT_EQ(steps.missing, (std::vector<MissingSteps>{{6, 13}}));
+}
+
+// Two recordings in one file, a clock that jumped: the numbers would order the steps wrongly.
+TEST(Steps, NumbersThatDoNotRiseAreReplacedAndThatIsSaid) {
+  const auto numbers = [](const Steps& steps) {
+    std::vector<std::int64_t> all;
+    for (const Step& step : steps.steps) all.push_back(step.number);
+    return all;
+  };
+  const Steps falling = steps_of(trace_from_text("    step      [5    ][4    ][3    ]"));
+  EXPECT_EQ(numbers(falling), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(falling.source_detail, "ProfilerStep#N, numbered anew from 0: #5 comes before #4");
+  const Steps twice = steps_of(trace_from_text("    step      [1    ][1    ][2    ]"));
+  EXPECT_EQ(twice.source_detail, "ProfilerStep#N, numbered anew from 0: #1 comes twice");
+  const Steps nested = steps_of(trace_from_text(R"(
+    step      [7       ][8       ]
+    step       [7    ]   [8    ]
+  )"));
+  EXPECT_EQ(numbers(nested), (std::vector<std::int64_t>{7, 8})) << "a repeat inside a step is no second one";
+  EXPECT_EQ(nested.source_detail, "ProfilerStep#N");
 }
 
 TEST(Steps, ACutFileLosesTheStepWhoseKernelIsGone) {

@@ -218,7 +218,7 @@ MfuTrace trace_of(const std::string& path, const Trace& trace, const Facts& fact
     add_time(MfuStepSource::kRecorded, seconds_of(*facts.steps.median_ns));
     const auto unprofiled = facts.what_ifs.unprofiled_step();
     if (unprofiled) add_time(MfuStepSource::kUnprofiled, seconds_of(unprofiled->mid_ns));
-    add_time(MfuStepSource::kWindow, seconds_of(facts.steps.window.length_ns()) / steps);
+    add_time(MfuStepSource::kWindow, seconds_of(facts.steps.recorded_ns()) / steps);
   }
   out.operators_not_available = facts.flops.total > 0 ? "" : facts.efficiency.not_available;
   const double share = steps * static_cast<double>(std::max<std::size_t>(facts.busy.size(), 1));

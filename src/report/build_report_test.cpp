@@ -99,6 +99,47 @@ TEST(BuildReport, TablesAreOfTheDeviceThatIsShown) {
   EXPECT_EQ(write_terminal(build(Built(), options), {}).find("of device"), std::string::npos);
 }
 
+// Step 5 was recorded but for its span: what it did is in no sum, or the steps would seem to do half as much more.
+TEST(BuildReport, AStepThatIsMissingIsInNoSum) {
+  Built built{trace_from_text(R"(
+    step      [4                ]                  [6                ]
+    op         [mm  ]             [mm  ]             [mm  ]
+    call        [L1]               [L2]               [L3]
+    gpu/7           [K1=======]        [K2=======]        [K3=======]
+    where
+      mm = aten::mm
+      L1 = cudaLaunchKernel corr 1
+      K1 = gemm_kernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      K2 = gemm_kernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      K3 = gemm_kernel corr 3
+  )"),
+              {}};
+  built.facts = compute_facts(built.trace, {});
+  ReportOptions options;
+  options.top_count = 5;
+  const Report report = build(built, options);
+  ASSERT_EQ(report.step_divisor(), 2);
+  EXPECT_EQ(report.steps.missing, (std::vector<MissingSteps>{{5, 5}}));
+  DurationNs steps_ns = 0;
+  for (const Step& step : report.steps.steps) steps_ns += step.duration_ns();
+  EXPECT_EQ(report.devices[0].busy.window_ns, steps_ns);
+  EXPECT_EQ(report.tables->kernels[0].count, 2);
+  ASSERT_EQ(report.tables->operators_by_cpu.size(), 3U);
+  for (const OperatorRow& row : report.tables->operators_by_cpu) EXPECT_EQ(row.count, 2) << row.name;
+  EXPECT_NE(write_steps_text(build_step_table(built.facts, built.trace), {}).find("step #5 is missing"),
+            std::string::npos);
+}
+
+TEST(BuildReport, StepsHaveNoMedianWhereTheReportHasNone) {
+  Built built;
+  built.facts.ledger.headline_withheld = "unsound";
+  const StepTable table = build_step_table(built.facts, built.trace);
+  EXPECT_FALSE(table.median_ns || table.p10_ns || table.p90_ns);
+  EXPECT_EQ(table.rows.size(), 2U);
+}
+
 TEST(BuildReport, MakesNoTablesUnlessAskedFor) { EXPECT_FALSE(build(Built(), {}).tables.has_value()); }
 
 TEST(BuildReport, DrawsTheEvidenceOfTheFindingAskedFor) {

@@ -137,6 +137,12 @@ Json disturbed_json(const std::vector<DisturbedStep>& steps) {
   return out;
 }
 
+Json missing_json(const std::vector<MissingSteps>& missing) {
+  Json out = Json::array();
+  for (const MissingSteps& each : missing) out.push_back({{"first", each.first}, {"last", each.last}});
+  return out;
+}
+
 Json steps_json(const Report& report) {
   const Steps& steps = report.steps;
   const bool sound = report.has_headline();
@@ -149,6 +155,7 @@ Json steps_json(const Report& report) {
               {"last", any ? Json(steps.steps.back().number) : Json(nullptr)},
               {"left_out", steps.left_out},
               {"disturbed", disturbed_json(steps.disturbed)},
+              {"missing", missing_json(steps.missing)},
               {"window", interval_json(steps.window)},
               {"median_ns", if_sound(sound, json_or_null(steps.median_ns))},
               {"p10_ns", if_sound(sound, json_or_null(steps.p10_ns))},

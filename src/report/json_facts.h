@@ -26,6 +26,7 @@ template <class T>
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Json found_json(const Report& report);
 [[nodiscard]] Json disturbed_json(const std::vector<DisturbedStep>& steps);
+[[nodiscard]] Json missing_json(const std::vector<MissingSteps>& missing);
 [[nodiscard]] Json steps_json(const Report& report);
 [[nodiscard]] Json devices_json(const Report& report);
 [[nodiscard]] Json synchronizations_json(const Report& report);

@@ -10,6 +10,7 @@
 #include "report/csv.h"
 #include "report/disturbed_words.h"
 #include "report/json_facts.h"
+#include "report/missing_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -132,6 +133,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
                   clean_text(steps.source_detail),
                   steps.left_out,
                   steps.disturbed,
+                  steps.missing,
                   steps.median_ns,
                   steps.p10_ns,
                   steps.p90_ns,
@@ -141,6 +143,8 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
                                       "--steps NAME"),
                   find_launch_blocking(RuleInput{trace, facts}) ? kLaunchesBlocked : "",
                   {}};
+  // As in the report: rows are what the file says, a median is what we say.
+  if (table.headline_withheld) table.median_ns = table.p10_ns = table.p90_ns = std::nullopt;
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const Step& step = steps.steps[i];
     StepRow row;
@@ -185,6 +189,7 @@ std::string write_steps_text(const StepTable& table, const Style& style) {
                                show_counted(static_cast<std::int64_t>(table.left_out.size()), "step")),
                    0, Ink::kDim);
   }
+  if (!table.missing.empty()) page.paragraph(missing_words(table.missing), 0, Ink::kDim);
   for (const std::string& sentence : disturbed_words(table.disturbed)) page.paragraph(sentence, 0, Ink::kDim);
   return page.text();
 }
@@ -229,6 +234,7 @@ std::string write_steps_json(const StepTable& table) {
       {"idle_cause_withheld", table.idle_cause_withheld.empty() ? Json(nullptr) : Json(table.idle_cause_withheld)},
       {"left_out", table.left_out},
       {"disturbed", disturbed_json(table.disturbed)},
+      {"missing", missing_json(table.missing)},
       {"median_ns", json_or_null(table.median_ns)},
       {"p10_ns", json_or_null(table.p10_ns)},
       {"p90_ns", json_or_null(table.p90_ns)},

@@ -30,6 +30,7 @@ struct StepTable {
   std::string source_detail;
   std::vector<std::int64_t> left_out;
   std::vector<DisturbedStep> disturbed;
+  std::vector<MissingSteps> missing;
   std::optional<DurationNs> median_ns, p10_ns, p90_ns;
   std::optional<std::string> headline_withheld;
   std::string how_to_mark;               // what to do where no step is known, in words of the recorder

@@ -75,6 +75,7 @@ void add_sum_tables(const PageInput& input, std::vector<PageTable>& out) {
   const Interval window = host_window(input.facts.steps, input.whole_file_window);
   AveragesOptions options;
   options.window = window;
+  if (!input.whole_file_window) options.left_out = input.facts.steps.left_out_host();
   out.push_back(average_table("operators", host_rows(compute_averages(input.trace, options))));
   options.group_by = GroupBy::kShape;
   out.push_back(average_table("shapes", host_rows(compute_averages(input.trace, options))));

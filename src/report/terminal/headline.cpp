@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analyze/recording_words.h"
+#include "report/missing_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
@@ -18,7 +19,8 @@ std::string step_range_words(const Report& report) {
   if (steps.steps.empty()) return report.asked.whole_file_window ? "whole file" : "steps unknown";
   const std::int64_t first = steps.steps.front().number, last = steps.steps.back().number;
   if (first == last) return fmt::format("1 step (#{})", first);
-  return fmt::format("{} steps (#{} to #{})", show_count(static_cast<std::int64_t>(steps.steps.size())), first, last);
+  return fmt::format("{} steps (#{} to #{}{})", show_count(static_cast<std::int64_t>(steps.steps.size())), first, last,
+                     missing_short_words(steps.missing));
 }
 
 std::string rank_words(const Report& report) {
@@ -40,6 +42,11 @@ std::pair<std::string, Ink> completeness_words(const Report& report) {
   const std::int64_t lost = ledger.launch_without_gpu_event_count;
   if (report.status == ReportStatus::kComplete && ledger.is_host_only) return {"data complete: CPU only", Ink::kGreen};
   if (report.status == ReportStatus::kComplete && lost == 0) {
+    // The rule knows more than the status: steps without GPU events, durations that were mended.
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+      if (report.findings[i].id == "incomplete-data")
+        return {fmt::format("not complete: see finding {}", i + 1), Ink::kMagenta};
+    }
     return {"data complete: " + show_counted(ledger.gpu_event_count, "GPU event"), Ink::kGreen};
   }
   if (lost > 0) {
@@ -273,7 +280,7 @@ void add_damage(const Report& report, Page& page) {
   if (worst == nullptr) return;
   const std::string_view what = worst->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
   std::string text = fmt::format("The file {} at byte {}: copy it again.", what, worst->first_offset);
-  if (report.main_device() == nullptr) text += " What the GPU did stands behind that place.";
+  if (report.main_device() == nullptr) text += " What a GPU did, if there was one, stands behind that place.";
   page.paragraph(text, 0, Ink::kRed);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/disturbed_words.h"
+#include "report/missing_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
 
@@ -55,6 +56,7 @@ void add_steps(const Report& report, Page& page) {
   page.paragraph(few ? few_steps_words(steps, format) : many_steps_words(steps, format), kLabelColumn);
   const std::string left_out = left_out_words(steps);
   if (!left_out.empty()) page.paragraph(left_out, kLabelColumn);
+  if (!steps.missing.empty()) page.paragraph(missing_words(steps.missing), kLabelColumn);
   for (const std::string& sentence : disturbed_words(steps.disturbed)) page.paragraph(sentence, kLabelColumn);
 }
 

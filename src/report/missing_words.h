@@ -1,0 +1,17 @@
+// A sentence about steps whose numbers the recording skips; the same in each output.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyze/steps.h"
+
+namespace stepscope {
+
+// Without a full stop: "step #4 is missing in the recording: the time of its gap is left out". Empty if none is.
+[[nodiscard]] std::string missing_words(const std::vector<MissingSteps>& missing);
+
+// For the title, after a range: "", " without #4", " without #6 to #12", ", not all".
+[[nodiscard]] std::string missing_short_words(const std::vector<MissingSteps>& missing);
+
+}  // namespace stepscope
