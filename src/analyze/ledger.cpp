@@ -1,12 +1,14 @@
 // Counting, then one judgement: may a headline be shown?
 //
-// Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on a GPU that the file
-// knows of; over 1% of the launches have no GPU event; a step launched work of which no event arrived. 1% because a
-// share of lost launches is about the share by which busy time is too small, and 1% is the accuracy that the
-// re-simulation demands of itself; the recordings lose none. Launches made while a graph is captured start nothing and
-// are not counted, nor are copies and sets without an event: of zero bytes they leave no record (cuBLAS makes many such
-// sets). Launches in steps that were left out (the file was cut there) are counted but not judged. Swallowing, bad and
-// duplicate records are corrected, so they withhold nothing.
+// Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on
+// a GPU that the file knows of; half of its GPU events or more last impossibly long or short; over 1% of the launches
+// have no GPU event; a step launched work of which no event arrived; the steps take no time. 1% because a share of lost
+// launches is about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of
+// itself; the recordings lose none. Launches made while a graph is captured start nothing and are not counted, nor are
+// copies and sets without an event: of zero bytes they leave no record (cuBLAS makes many such sets). Launches in steps
+// that were left out (the file was cut there) are counted but not judged. Swallowing and duplicate records are
+// corrected, so they withhold nothing; bad ones are left out of the sums, which a few of them change little: half,
+// since then less is known than is missing.
 #include "analyze/ledger.h"
 
 #include <algorithm>
@@ -138,12 +140,20 @@ std::optional<std::string> unsound_reason(const Trace& trace, const Ledger& ledg
 // PyTorch lists the machine's GPUs in each file, so one without any was made where there are none.
 bool is_host_only(const Trace& trace) {
   const bool has_host_events = !trace.ops.empty() || !trace.spans.empty() || !trace.frames.empty();
-  // What the file lost may be its GPU part; what a recorder dropped is none, since it would know the device.
+  // What the file lost may be its GPU part. What a recorder dropped is none, since it would know the device; nor is
+  // what a capture would have gone on with, since its launches stand in it beside the operators that made them.
   const std::vector<Note>& notes = trace.notes.all();
   const bool is_whole = std::none_of(notes.begin(), notes.end(), [](const Note& note) {
-    return note.severity >= NoteSeverity::kLost && note.kind != NoteKind::kRecordsDropped;
+    return note.severity >= NoteSeverity::kLost && note.kind != NoteKind::kRecordsDropped &&
+           note.kind != NoteKind::kEndedEarly;
   });
   return has_host_events && trace.devices.empty() && trace.calls.empty() && trace.gpu_events.empty() && is_whole;
+}
+
+// Of GPU events alone.
+std::int64_t count_bad_durations(const Trace& trace) {
+  const auto& faults = trace.gpu_events.fault.raw();
+  return std::count(faults.begin(), faults.end(), TimeFault::kBadDuration);
 }
 
 std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, const Ledger& ledger,
@@ -151,9 +161,14 @@ std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, c
   if (auto unsound = unsound_reason(trace, ledger)) return unsound;
   if (ledger.is_host_only) return std::nullopt;
   if (ledger.gpu_event_count == 0) {
+    const bool is_cut = trace.notes.count(NoteKind::kFileCut) > 0 || trace.notes.count(NoteKind::kGzipDamaged) > 0;
+    if (ledger.launch_count == 0 && is_cut) return "no GPU activity in the part of the file that is left";
     if (ledger.launch_count == 0) return "no GPU activity recorded";
     std::string text = "no GPU activity recorded (";
     return text.append(std::to_string(ledger.launch_count)).append(" launches)");
+  }
+  if (const std::int64_t bad = count_bad_durations(trace); bad * 2 >= ledger.gpu_event_count) {
+    return incomplete(bad, ledger.gpu_event_count, " GPU events have an impossible duration");
   }
   if (static_cast<double>(launches.judged_lost) > kTolerableLossRatio * static_cast<double>(launches.judged)) {
     return incomplete(launches.judged_lost, launches.judged, " launches have no kernel");
@@ -187,6 +202,9 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
     ledger.merged_process_count = count_launching_processes(trace);
   }
   ledger.headline_withheld = find_reason(trace, steps, ledger, launch_counts);
+  if (!ledger.headline_withheld && steps.median_ns && *steps.median_ns <= 0) {
+    ledger.headline_withheld = "the steps take no time: the times of this file cannot be right";
+  }
   return ledger;
 }
 

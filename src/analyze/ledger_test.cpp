@@ -154,11 +154,44 @@ TEST(Ledger, AProgramWithoutAGpuIsNoLoss) {
   EXPECT_EQ(ledger_of(with_device).headline_withheld, "no GPU activity recorded");
   Trace cut = trace_from_text(picture);
   cut.notes.add(NoteKind::kFileCut, NoteSeverity::kLost, 1, "");
-  EXPECT_EQ(ledger_of(cut).headline_withheld, "no GPU activity recorded");
+  EXPECT_EQ(ledger_of(cut).headline_withheld, "no GPU activity in the part of the file that is left");
   EXPECT_FALSE(ledger_of(cut).is_host_only);
   Trace dropped = trace_from_text(picture);
   dropped.notes.add(NoteKind::kRecordsDropped, NoteSeverity::kLost, 0, "");
   EXPECT_TRUE(ledger_of(dropped).is_host_only);
+}
+
+// Killed, or read while it runs: its launches would stand beside the operators.
+TEST(Ledger, ACaptureWithoutAnEndMayBeOfTheHostAlone) {
+  Trace trace = trace_from_text(R"(
+    step      [4          ][5          ]
+    op          [mm]         [mm]
+  )");
+  trace.notes.add(NoteKind::kEndedEarly, NoteSeverity::kLost, 1, "");
+  EXPECT_TRUE(ledger_of(trace).is_host_only);
+  EXPECT_FALSE(ledger_of(trace).headline_withheld.has_value());
+  trace.devices.push_back({});
+  EXPECT_FALSE(ledger_of(trace).is_host_only);
+}
+
+TEST(Ledger, ImpossibleDurationsOfHalfTheGpuEventsWithholdIt) {
+  Trace trace = trace_from_text(R"(
+    step      [4                     ]
+    gpu/7      [K1=][K2=][K3=]
+  )");
+  trace.gpu_events.fault[gpu_event_named(trace, "K1")] = TimeFault::kBadDuration;
+  EXPECT_FALSE(ledger_of(trace).headline_withheld.has_value());
+  trace.gpu_events.fault[gpu_event_named(trace, "K3")] = TimeFault::kBadDuration;
+  EXPECT_EQ(ledger_of(trace).headline_withheld, "GPU data incomplete (2 of 3 GPU events have an impossible duration)");
+}
+
+TEST(Ledger, StepsOfNoLengthWithholdIt) {
+  Trace trace = trace_from_text(R"(
+    step      [4    ][5    ]
+    op         [mm]   [mm]
+  )");
+  for (const SpanId span : trace.spans.ids().ids()) trace.spans.start_ns[span] = trace.spans.end_ns[span] = 0;
+  EXPECT_EQ(ledger_of(trace).headline_withheld, "the steps take no time: the times of this file cannot be right");
 }
 
 TEST(Ledger, AnUnsoundFileWithholdsIt) {
