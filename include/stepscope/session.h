@@ -88,7 +88,7 @@ class RecordedTrace {
   // Spans that were still open when recording stopped, on any thread; they are not in the trace.
   [[nodiscard]] std::uint64_t open_span_count() const;
   // Sum of the FLOPs that the operators' OpSpans told; missing when none did, or without with_flops. Trace files have
-  // no place for them.
+  // each operator's (argument `stepscope flops`), for `stepscope ops`, `mfu` and the report.
   [[nodiscard]] std::optional<double> flops() const;
   // Numbers of the steps that lie in the trace as a whole, in order. Empty without a schedule.
   [[nodiscard]] const std::vector<std::int64_t>& steps() const;
@@ -160,7 +160,7 @@ struct SessionOptions {
   bool record_shapes = false;   // input shapes and types of operators
   bool profile_memory = false;  // allocations that the program tells of
   bool with_stack = false;      // the call stack at each span and operator: about 2 us each
-  bool with_flops = false;      // FLOPs that OpSpans tell of: RecordedTrace::flops
+  bool with_flops = false;      // FLOPs that OpSpans tell of: RecordedTrace::flops, and in the trace
 
   // Names the trace files; HOST_PID if empty. No `/` in it.
   std::string worker_name{};

@@ -136,7 +136,8 @@ class [[nodiscard("a span lasts as long as its object")]] Span {
 };
 
 // A span that is an operator (cpu_op in a trace). Shapes, types and FLOPs are kept when the session asks for them.
-// `flops`: what one call computes; below 0: unknown.
+// `flops`: what one call computes, all that is nested in it too; below 0: unknown. Told ones go before those that a
+// formula would give (of aten::mm and the like, from shapes), in `stepscope ops` and in MFU.
 //
 //     stepscope::OpSpan op("aten::mm", {{64, 128}, {128, 32}}, 2.0 * 64 * 128 * 32);
 //     const stepscope::OpInput inputs[] = {{a_sizes, "float"}, {b_sizes, "float"}};

@@ -244,7 +244,11 @@ std::uint32_t AveragesBuilder::second_key(const HostNode& host) {
   return host.table == HostTable::kOp ? rows_.shapes(trace_.ops.shapes[host.op()]) : 0;
 }
 
+// What the program told goes before what a formula says.
 std::int64_t AveragesBuilder::flops_of(OpId op) {
+  const MaybeInt told = trace_.ops.flops[op];
+  if (told.has_value()) return told.value();
+  if (!traits_[trace_.ops.name[op].value].has_flops) return 0;
   return flops_memo_.find(trace_, op, [](std::string_view name, std::string_view dims, std::string_view concrete) {
     constexpr double kMax = 9e18;  // fits 64 bits
     return static_cast<std::int64_t>(std::min(compute_torch_flops(name, dims, concrete).value_or(0), kMax));
@@ -263,7 +267,7 @@ void AveragesBuilder::open(const HostNode& host) {
       node.own_device_ns = device_time_.of_op[host.op()];
       node.file_order = trace_.ops.file_order[host.op()];
       // A product inside another product repeats its work.
-      if (open_with_flops_ == 0 && traits_[host.name.value].has_flops) node.flops = flops_of(host.op());
+      if (open_with_flops_ == 0) node.flops = flops_of(host.op());
       if (node.flops > 0) ++open_with_flops_;
       break;
     case HostTable::kSpan:

@@ -29,7 +29,7 @@ struct AverageRow {
   DurationNs device_time_total_ns = 0, self_device_time_total_ns = 0;
   std::int64_t cpu_memory_usage_bytes = 0, self_cpu_memory_usage_bytes = 0;
   std::int64_t device_memory_usage_bytes = 0, self_device_memory_usage_bytes = 0;
-  std::int64_t flops = 0;  // by PyTorch's own seven formulas
+  std::int64_t flops = 0;  // told by the program, else by PyTorch's own seven formulas
   // Grouped by module: device_time_total_ns in its two parts. 0 otherwise.
   DurationNs forward_device_time_ns = 0, backward_device_time_ns = 0;
 };

@@ -20,7 +20,8 @@ class Finder {
     bool has_composites = false;
     for (const OpId op : trace_.ops.ids().ids()) {
       inherit(op);
-      const FlopsRole role = role_of(op);
+      const bool is_told = trace_.ops.flops[op].has_value();
+      const FlopsRole role = is_told ? FlopsRole::kWhole : role_of(op);
       if (role == FlopsRole::kNone) continue;
       if (out_.of_op[op] != CountedOperators::kNone) {
         note_types(op);
@@ -46,8 +47,16 @@ class Finder {
     if (!trace_.ops.types[op].empty()) out_.list[out_.of_op[op]].types = trace_.ops.types[op];
   }
 
+  [[nodiscard]] std::optional<OperatorCost> cost_of(OpId op) {
+    const MaybeInt told = trace_.ops.flops[op];
+    if (!told.has_value()) return memo_.find(trace_, op, compute_operator_cost);
+    OperatorCost cost;
+    cost.flops = static_cast<double>(told.value());
+    return cost;
+  }
+
   void count(OpId op) {
-    const std::optional<OperatorCost>& cost = memo_.find(trace_, op, compute_operator_cost);
+    const std::optional<OperatorCost> cost = cost_of(op);
     if (!cost) return;
     out_.of_op[op] = static_cast<std::uint32_t>(out_.list.size());
     out_.list.push_back({op, *cost, trace_.ops.types[op]});

@@ -1,6 +1,6 @@
 // Which operators of a trace count towards its FLOPs, each piece of work once.
 //
-// The outermost operator with a formula counts and covers all nested in it; a composite one (linear, einsum) counts
+// The outermost operator whose FLOPs the program told (OpSpan), or with a formula, counts and covers all nested in it; a composite one (linear, einsum) counts
 // only where nothing nested in it did, so that a table shows aten::addmm and not the aten::linear around it.
 #pragma once
 

@@ -110,11 +110,16 @@ bool has_shapes(const Trace& trace) {
   return std::any_of(shapes.begin(), shapes.end(), [](StringId text) { return !text.empty(); });
 }
 
+bool has_told_flops(const Trace& trace) {
+  const auto& flops = trace.ops.flops.raw();
+  return std::any_of(flops.begin(), flops.end(), [](MaybeInt told) { return told.has_value(); });
+}
+
 }  // namespace
 
 Flops compute_flops(const Trace& trace, const Steps& steps) {
   Flops out;
-  out.shapes_recorded = has_shapes(trace);
+  out.shapes_recorded = has_shapes(trace) || has_told_flops(trace);
   out.by_step.assign(steps.steps.size(), 0);
   if (!out.shapes_recorded) return out;
   const CountedOperators counted = find_counted_operators(trace);

@@ -1,4 +1,5 @@
-// FLOPs of the operators of a trace, from their recorded shapes: forward and backward, each once.
+// FLOPs of the operators of a trace, from their recorded shapes or as the program told them: forward and backward, each
+// once.
 //
 // A nested operator that repeats its parent's work (three nested attention operators) counts once. Formulas are
 // in efficiency/operator_flops.h. Elementwise work (add, mul) is left out, as in every published MFU: it is not what
@@ -20,7 +21,7 @@ struct OperatorFlops {
 };
 
 struct Flops {
-  bool shapes_recorded = false;
+  bool shapes_recorded = false;    // or FLOPs told
   double total = 0;                // in the window, full attention
   double total_causal_halved = 0;  // the same, causal attention counted half
   double model = 0;                // total without operators recomputed inside backward: for MFU

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyze/averages.h"
 #include "analyze/efficiency_facts.h"
 #include "support/trace_from_text.h"
 
@@ -53,6 +54,43 @@ TEST(Flops, ACompositeCountsOnlyWhereNothingInsideItDid) {
   )"));
   EXPECT_EQ(flops.total, 3 * kMm);
   ASSERT_EQ(flops.by_operator.size(), 3U);
+}
+
+TEST(Flops, WhatTheProgramToldGoesBeforeAFormulaAndCoversWhatIsNested) {
+  Trace trace = trace_from_text(R"(
+    op        [told===]  [norm]  [mm==]  [mm_told]
+    op         [mm_in]
+    where
+      told = my::attention
+      mm_in = aten::mm shapes [[64,64],[64,64]]
+      norm = my::norm
+      mm = aten::mm shapes [[64,64],[64,64]]
+      mm_told = aten::mm shapes [[1,64],[64,64]]
+  )");
+  for (const OpId op : trace.ops.ids().ids()) {
+    if (trace.text(trace.ops.name[op]) == "my::attention") trace.ops.flops[op] = 1000;
+    if (trace.text(trace.ops.shapes[op]) == "[[1,64],[64,64]]") trace.ops.flops[op] = 7;
+  }
+  const Flops flops = flops_of(trace);
+  EXPECT_EQ(flops.total, 1000 + kMm + 7);
+  ASSERT_EQ(flops.by_operator.size(), 2U);
+  EXPECT_EQ(flops.by_operator[0].name, "aten::mm");
+  const Averages averages = compute_averages(trace, {});
+  std::int64_t of_table = 0;
+  for (const AverageRow& row : averages.rows) of_table += row.flops;
+  EXPECT_EQ(of_table, 1000 + static_cast<std::int64_t>(kMm) + 7);
+}
+
+TEST(Flops, ToldOnesNeedNoShapes) {
+  Trace trace = trace_from_text(R"(
+    op        [a=]  [b=]
+    where
+      a = my::a
+      b = my::b
+  )");
+  EXPECT_FALSE(flops_of(trace).shapes_recorded);
+  trace.ops.flops[OpId(0)] = 5;
+  EXPECT_EQ(flops_of(trace).total, 5);
 }
 
 TEST(Flops, RecomputedWorkIsNotTheModels) {

@@ -142,6 +142,7 @@ class Host {
     put_json(args, "\"Concrete Inputs\": ", ops.concrete_inputs[id]);
     put_json(args, "\"Input type\": ", ops.types[id]);
     put_json(args, "\"Input Dims\": ", ops.shapes[id]);
+    args.put("\"stepscope flops\": ", ops.flops[id]);
     put_call_stack(args, ops.call_stack[id]);
     args.close();
   }

@@ -44,7 +44,8 @@ constexpr std::array<std::string_view, kArgumentNameCount> kArgumentNames = {"Ex
                                                                              "Out msg nelems",
                                                                              "step_num",
                                                                              "fault",
-                                                                             "category"};
+                                                                             "category",
+                                                                             "flops"};
 
 }  // namespace
 

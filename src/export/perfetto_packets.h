@@ -75,8 +75,9 @@ enum class ArgumentName : std::uint8_t {
   kStepNumber,
   kFault,
   kCategory,
+  kFlops,
 };
-inline constexpr std::size_t kArgumentNameCount = 26;
+inline constexpr std::size_t kArgumentNameCount = 27;
 
 class PerfettoPackets {
  public:

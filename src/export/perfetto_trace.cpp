@@ -274,6 +274,7 @@ class PerfettoWriter {
     packets_.put_argument(ArgumentName::kShapes, ops.shapes[id]);
     packets_.put_argument(ArgumentName::kTypes, ops.types[id]);
     packets_.put_argument(ArgumentName::kConcreteInputs, ops.concrete_inputs[id]);
+    packets_.put_argument(ArgumentName::kFlops, ops.flops[id]);
     packets_.put_argument(ArgumentName::kCallStack, ops.call_stack[id]);
     const auto [begin, end] = flows_.of(id);
     for (const auto* flow = begin; flow != end; ++flow) {

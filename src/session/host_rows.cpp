@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <unordered_map>
 
 #include "session/call_stack_text.h"
@@ -137,7 +138,11 @@ void HostRows::add_op(const Record& record, const RecordDetail* detail) {
   row.name = (*names_)(record.name);
   row.file_order = next_order_++;
   if (detail != nullptr) {
-    if (detail->flops >= 0) flops_ = flops_.value_or(0) + detail->flops;
+    if (detail->flops >= 0) {
+      flops_ = flops_.value_or(0) + detail->flops;
+      constexpr double kMostFlops = 9e18;  // of 64 bits; no call computes so much
+      row.flops = std::llround(std::min(detail->flops, kMostFlops));
+    }
     row.shapes = fragment_->strings.intern(detail->shapes);
     row.types = fragment_->strings.intern(detail->types);
     row.call_stack = fragment_->strings.intern(stacks_.text(*detail));

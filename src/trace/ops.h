@@ -23,6 +23,7 @@ namespace stepscope {
   COLUMN(StringId, types, "JSON text of `Input type`; empty if not recorded")                               \
   COLUMN(StringId, concrete_inputs, "JSON text of `Concrete Inputs`; empty if not recorded")                \
   COLUMN(StringId, call_stack, "`Call stack` of old files, innermost first, joined by ;; empty if absent")  \
+  COLUMN(MaybeInt, flops, "what one call computes, as the program told (OpSpan); missing if it did not")    \
   COLUMN(std::uint64_t, file_order, "byte offset of the event in its (decompressed) file")                  \
   COLUMN(OpId, parent, "linked: innermost op of the thread that wholly contains this one; empty at the top")
 STEPSCOPE_TABLE(Ops, OpId, STEPSCOPE_OP_COLUMNS);

@@ -231,6 +231,10 @@ void RowWriter::write_op(const Event& event, EventTime time) {
   if (event.args.has(Arg::kInputTypes)) row.types = intern_list(event.args[Arg::kInputTypes]);
   if (event.args.has(Arg::kConcreteInputs)) row.concrete_inputs = intern_list(event.args[Arg::kConcreteInputs]);
   if (event.args.has(Arg::kCallStack)) row.call_stack = intern(event.args[Arg::kCallStack]);
+  if (event.args.has(Arg::kFlops)) {
+    const MaybeInt flops = integer_of(event.args[Arg::kFlops]);
+    if (flops.value_or(-1) >= 0) row.flops = flops;
+  }
   row.file_order = file_order_;
   fragment_.ops.push_back(row);
 }

@@ -70,6 +70,7 @@ constexpr KeyTable<Arg, 256> kArgs(
         ArgKey{"Process Group Name", Arg::kGroupName},
         ArgKey{"Process Group Ranks", Arg::kGroupRanks},
         ArgKey{"stepscope fault", Arg::kFault},
+        ArgKey{"stepscope flops", Arg::kFlops},
         ArgKey{"stepscope operator", Arg::kOperatorName},
         ArgKey{"stepscope call stack", Arg::kGraphCallStack},
         ArgKey{"registers per thread", Arg::kRegisters},

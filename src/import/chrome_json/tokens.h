@@ -55,6 +55,7 @@ enum class Arg : std::uint8_t {
   kFault,
   kOperatorName,
   kGraphCallStack,
+  kFlops,
   kCount
 };
 
