@@ -1,7 +1,8 @@
 // Which operators of a trace count towards its FLOPs, each piece of work once.
 //
-// The outermost operator whose FLOPs the program told (OpSpan), or with a formula, counts and covers all nested in it; a composite one (linear, einsum) counts
-// only where nothing nested in it did, so that a table shows aten::addmm and not the aten::linear around it.
+// The outermost operator whose FLOPs the program told (OpSpan), or with a formula, counts and covers all nested in it;
+// a composite one (linear, einsum) counts only where nothing nested in it did, so that a table shows aten::addmm and
+// not the aten::linear around it.
 #pragma once
 
 #include <vector>

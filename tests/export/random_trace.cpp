@@ -180,6 +180,7 @@ class Maker {
     row.types = list(to);
     row.concrete_inputs = list(to);
     row.call_stack = text(to);
+    if (chance(3)) row.flops = static_cast<std::int64_t>(below(1'000'000));
     to.ops.push_back(row);
   }
 

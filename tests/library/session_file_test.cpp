@@ -63,6 +63,21 @@ ThreadId find_thread(const Trace& trace, std::string_view name) {
 
 Schedule one_step() { return make_schedule({.active = 1, .repeat = 1}).value(); }
 
+TEST(SessionFile, HasTheFlopsThatOperatorsTold) {
+  for (const bool with_flops : {true, false}) {
+    const Trace trace = record(
+        [] {
+          { const OpSpan told("my::mm", {{2, 3}, {3, 4}}, 2.0 * 2 * 3 * 4); }
+          { const OpSpan nothing("my::view", {{2, 3}}, 0); }
+          { const OpSpan unknown("my::other"); }
+        },
+        {.schedule = one_step(), .with_flops = with_flops});
+    std::vector<MaybeInt> flops;
+    for (const OpId op : trace.ops.ids().ids()) flops.push_back(trace.ops.flops[op]);
+    EXPECT_EQ(flops, with_flops ? (std::vector<MaybeInt>{48, 0, MaybeInt()}) : std::vector<MaybeInt>(3));
+  }
+}
+
 TEST(SessionFile, ReadsBackAsItWasWritten) {
   std::string text;
   const Trace trace = record(
