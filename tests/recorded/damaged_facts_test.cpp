@@ -33,7 +33,7 @@ void expect_accounts_add_up(const Trace& trace) {
   ASSERT_EQ(facts.busy.size(), facts.idle.size());
   for (std::size_t i = 0; i < facts.busy.size(); ++i) {
     const DeviceBusy& busy = facts.busy[i];
-    ASSERT_EQ(busy.gpu_busy_ns + busy.idle_ns, facts.steps.window.length_ns());
+    ASSERT_EQ(busy.gpu_busy_ns + busy.idle_ns, facts.steps.recorded_ns());
     ASSERT_GE(busy.idle_ns, 0);
     ASSERT_LE(busy.gpu_busy_ns, busy.gpu_busy_raw_ns);
     ASSERT_LE(std::accumulate(busy.busy_by_step_ns.begin(), busy.busy_by_step_ns.end(), DurationNs{0}),
