@@ -35,6 +35,7 @@ std::vector<Pause> find_pauses(const Trace& trace) {
 // The parts of the pauses in which no GPU worked.
 IntervalSet idle_under(const std::vector<Pause>& pauses, const Trace& trace, const GpuTimeline& timeline) {
   std::vector<Interval> all;
+  all.reserve(pauses.size());
   for (const Pause& pause : pauses) all.push_back(pause.at);
   IntervalSet paused = union_of(std::move(all));
   std::vector<Interval> busy;
@@ -93,6 +94,7 @@ void leave_out_disturbed_steps(const Trace& trace, const GpuTimeline& timeline, 
   if (pauses.empty()) return;
   const IntervalSet idle = idle_under(pauses, trace, timeline);
   std::vector<DurationNs> lengths;
+  lengths.reserve(steps.steps.size());
   for (const Step& step : steps.steps) lengths.push_back(step.duration_ns());
   const DurationNs least_ns = std::max<DurationNs>(1, median_ns(lengths).value_or(0) / 100 * kNoticedPercent);
   std::vector<Step> kept;

@@ -91,6 +91,7 @@ std::vector<const Step*> Steps::recorded_steps() const {
 
 IntervalSet Steps::left_out_host() const {
   std::vector<Interval> hosts;
+  hosts.reserve(disturbed.size());
   for (const DisturbedStep& each : disturbed) hosts.push_back(each.step.host);
   const std::vector<const Step*> all = recorded_steps();
   for (std::size_t k = 0; k + 1 < all.size(); ++k) {
