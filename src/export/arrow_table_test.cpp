@@ -145,7 +145,8 @@ TEST(ArrowTrace, EveryTableHasItsColumnsAndKeepsTheTrace) {
   const Received ops(*tables.table("ops"));
   EXPECT_STREQ(ops.schema.children[3]->name, "name");
   EXPECT_EQ(ops.word(3, 0), "aten::mm");
-  EXPECT_TRUE(ops.is_null(12, 0));  // parent
+  EXPECT_TRUE(ops.is_null(11, 0));  // flops
+  EXPECT_TRUE(ops.is_null(13, 0));  // parent
   const Received calls(*tables.table("calls"));
   EXPECT_EQ(calls.values<std::uint8_t>(4)[0], static_cast<std::uint8_t>(ApiKind::kDeviceSync));
   EXPECT_FALSE(watched.expired());

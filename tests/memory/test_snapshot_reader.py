@@ -52,7 +52,8 @@ def block_row(block, address):
             "size_bytes": block["size"],
             "requested_bytes": history[0]["real_size"] if history else block.get("requested_size"),
             "state": STATES[block["state"]],
-            "stack": stack_of(history[0]["frames"] if history else block.get("frames"))}
+            "stack": stack_of(history[0]["frames"] if history else block.get("frames")),
+            "is_sum": 0}  # only a trace's lump is one
 
 
 def segment_row(segment):
