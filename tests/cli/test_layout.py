@@ -135,13 +135,9 @@ class Layout(unittest.TestCase):
     def test_a_cut_file_says_so_first(self):
         lines = run("report", "cases/A01_truncated_mid_event.json").out.splitlines()
         self.assertIn("The file is cut at byte 4639: copy it again", lines[1])
-        # Its launches stand after its operators, its kernels after the first launch.
-        text = gzip.decompress((DATA / "h200" / "loader.pt.trace.json.gz").read_bytes())
-        lines = run("report", "-", stdin=text[:3_000_000]).out.splitlines()
+        text = gzip.decompress((DATA / "h200" / "loader.pt.trace.json.gz").read_bytes())[:3_000_000]
+        lines = run("report", "-", stdin=text).out.splitlines()
         self.assertIn("The file is cut at byte 3000000: copy it again. What a GPU did, if there was", lines[1])
-        cut = text.index(b'"cat": "kernel"')
-        lines = run("report", "-", stdin=text[:cut]).out.splitlines()
-        self.assertIn(f"The file is cut at byte {cut}: copy it again. What the GPU did", lines[1])
 
     def test_severities_are_coloured_alike(self):
         path = "h200/sync.pt.trace.json.gz"

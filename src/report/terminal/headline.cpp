@@ -280,10 +280,7 @@ void add_damage(const Report& report, Page& page) {
   if (worst == nullptr) return;
   const std::string_view what = worst->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
   std::string text = fmt::format("The file {} at byte {}: copy it again.", what, worst->first_offset);
-  if (report.main_device() == nullptr) {
-    text += report.ledger.launch_count > 0 ? " What the GPU did stands behind that place."
-                                           : " What a GPU did, if there was one, stands behind that place.";
-  }
+  if (report.main_device() == nullptr) text += " What a GPU did, if there was one, stands behind that place.";
   page.paragraph(text, 0, Ink::kRed);
 }
 
