@@ -60,7 +60,10 @@ std::optional<OutlierSteps> find_outlier_steps(const RuleInput& input) {
   const bool count_first = first_writes_checkpoint(input, lengths[0] - median_without(lengths, 0));
   Outliers found = find_outliers(lengths, count_first ? 0 : 1);
   if (found.indices.empty()) return std::nullopt;
-  OutlierSteps out{found.longest, std::move(found.indices), lengths[found.longest]};
+  OutlierSteps out;
+  out.worst = found.longest;
+  out.steps = std::move(found.indices);
+  out.least_ns = lengths[found.longest];
   for (std::size_t step = 0; step < lengths.size(); ++step) {
     if (std::binary_search(out.steps.begin(), out.steps.end(), step)) {
       out.least_ns = std::min(out.least_ns, lengths[step]);
