@@ -14,7 +14,7 @@ PACKAGE = Path(stepscope.__file__).resolve().parent
 
 
 class Types(unittest.TestCase):
-    @support.needs("mypy")
+    @support.needs("mypy", "torch")
     def test_mypy_strict(self):
         command = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir=/dev/null", str(PACKAGE)]
         done = subprocess.run(command, capture_output=True, text=True)
