@@ -83,6 +83,7 @@ bool Steps::counts_at_gpu_time(TimeNs t) const {
 
 std::vector<const Step*> Steps::recorded_steps() const {
   std::vector<const Step*> all;
+  all.reserve(steps.size() + disturbed.size());
   for (const Step& step : steps) all.push_back(&step);
   for (const DisturbedStep& each : disturbed) all.push_back(&each.step);
   std::sort(all.begin(), all.end(), [](const Step* a, const Step* b) { return a->host.start_ns < b->host.start_ns; });
