@@ -83,10 +83,12 @@ ChosenRuns choose_runs(const RunSummary& run, const std::string& side) {
   for (const std::string& words : {chosen.counted.describe_stopped(), chosen.counted.describe_left_out()}) {
     if (!words.empty()) chosen.doubts.push_back(side + ": " + words);
   }
-  RankRuns all;
+  ProcessList all;
   for (auto& [rank, of_rank] : recordings) {
-    RankRuns& runs = chosen.ranks[rank] = group_by_process(std::move(of_rank));
-    all.insert(all.end(), runs.begin(), runs.end());
+    const ProcessList processes = group_by_process(std::move(of_rank));
+    all.each.insert(all.each.end(), processes.each.begin(), processes.each.end());
+    all.doubtful.insert(all.doubtful.end(), processes.doubtful.begin(), processes.doubtful.end());
+    RankRuns& runs = chosen.ranks[rank] = processes.each;
     for (Windows& windows : runs) {
       for (const RankSummary*& window : windows) window = chosen.counted.of(window);
     }

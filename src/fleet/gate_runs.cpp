@@ -139,9 +139,9 @@ void check_rank_counts(GateSide& side) {
 GateSide gate_side(const RunSummary& run) {
   GateSide side;
   const std::vector<const RankSummary*> recordings = without_copies(run, side);
-  std::vector<Windows> processes = group_by_process(recordings);
+  ProcessList processes = group_by_process(recordings);
   for (std::string& text : describe_windows(processes)) side.warnings.push_back(std::move(text));
-  const std::vector<Bundle> bundles = bundle_ranks(std::move(processes));
+  const std::vector<Bundle> bundles = bundle_ranks(std::move(processes.each));
   const CountedRecordings counted(recordings);
   for (const Bundle& bundle : bundles) side.runs.push_back(run_of(bundle, counted));
   for (const RankSummary* summary : recordings) add_doubts(*summary, side);

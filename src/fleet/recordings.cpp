@@ -92,10 +92,6 @@ bool may_be_next_window(const RankSummary& earlier, const RankSummary& later) {
   return later.steps.front().number > earlier.steps.back().number;
 }
 
-bool is_next_window(const RankSummary& earlier, const RankSummary& later) {
-  return may_be_next_window(earlier, later) && !is_long_pause(earlier, later);
-}
-
 // Starting a training program again takes longer than ranks differ in when their recording begins. Where this is wrong
 // (a rank missing in some), the nearest is the right one all the same.
 constexpr DurationNs kMostApartNs = 60'000'000'000;
@@ -132,26 +128,36 @@ bool are_strangers(const RankSummary& a, const RankSummary& b) {
   return other_size || (!a.backend.empty() && !b.backend.empty() && a.backend != b.backend);
 }
 
-std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings) {
+ProcessList group_by_process(std::vector<const RankSummary*> recordings) {
   std::stable_sort(recordings.begin(), recordings.end(), [](const RankSummary* a, const RankSummary* b) {
     return std::pair(start_of(*a), a->first_correlation) < std::pair(start_of(*b), b->first_correlation);
   });
-  std::vector<Windows> processes;
+  ProcessList processes;
   std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<std::size_t>> by_number;  // and rank
   for (const RankSummary* summary : recordings) {
     if (!summary->process_id) {
-      processes.push_back({summary});
+      processes.each.push_back({summary});
       continue;
     }
     std::vector<std::size_t>& same = by_number[{*summary->process_id, summary->rank}];
-    const auto process = std::find_if(same.rbegin(), same.rend(),
-                                      [&](std::size_t at) { return is_next_window(*processes[at].back(), *summary); });
-    if (process != same.rend()) {
-      processes[*process].push_back(summary);
+    Windows* found = nullptr;
+    const RankSummary* doubted = nullptr;  // of the newest process that only a long pause tells from it
+    for (auto at = same.rbegin(); at != same.rend() && found == nullptr; ++at) {
+      Windows& windows = processes.each[*at];
+      if (!may_be_next_window(*windows.back(), *summary)) continue;
+      if (!is_long_pause(*windows.back(), *summary)) {
+        found = &windows;
+      } else if (doubted == nullptr) {
+        doubted = windows.back();
+      }
+    }
+    if (found != nullptr) {
+      found->push_back(summary);
       continue;
     }
-    same.push_back(processes.size());
-    processes.push_back({summary});
+    if (doubted != nullptr) processes.doubtful.push_back({summary, doubted});
+    same.push_back(processes.each.size());
+    processes.each.push_back({summary});
   }
   return processes;
 }
@@ -205,37 +211,22 @@ std::string describe_later_windows(const std::vector<Windows>& processes) {
                      : " are later windows of processes that are there already, and no runs of their own");
 }
 
-// Those that only a long pause tells from a window of the newest process before them.
-std::string describe_doubtful(const std::vector<Windows>& processes) {
-  std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, std::vector<const Windows*>> by_number;  // and rank
-  std::size_t count = 0;
-  const RankSummary *first = nullptr, *before = nullptr;
-  for (const Windows& windows : processes) {
-    const RankSummary& opening = *windows.front();
-    if (!opening.process_id) continue;
-    std::vector<const Windows*>& same = by_number[{*opening.process_id, opening.rank}];
-    const auto other = std::find_if(same.rbegin(), same.rend(), [&](const Windows* earlier) {
-      return may_be_next_window(*earlier->back(), opening);
-    });
-    if (other != same.rend() && count++ == 0) {
-      first = &opening;
-      before = (*other)->back();
-    }
-    same.push_back(&windows);
-  }
-  if (first == nullptr) return "";
-  const bool is_one = count == 1;
-  return named(*first) + and_others(count) + (is_one ? " counts as a run of its own" : " count as runs of their own") +
-         ", though " + (is_one ? "it may be a later window" : "they may be later windows") + " of " + named(*before) +
-         "'s process: " + describe_pause(pause_between(*before, *first).value_or(0)) +
+std::string describe_doubtful(const std::vector<DoubtfulProcess>& doubtful) {
+  if (doubtful.empty()) return "";
+  const auto [opening, before] = doubtful.front();
+  const bool is_one = doubtful.size() == 1;
+  return named(*opening) + and_others(doubtful.size()) +
+         (is_one ? " counts as a run of its own" : " count as runs of their own") + ", though " +
+         (is_one ? "it may be a later window" : "they may be later windows") + " of " + named(*before) +
+         "'s process: " + describe_pause(pause_between(*before, *opening).value_or(0)) +
          " lie between, which no steps account for";
 }
 
 }  // namespace
 
-std::vector<std::string> describe_windows(const std::vector<Windows>& processes) {
+std::vector<std::string> describe_windows(const ProcessList& processes) {
   std::vector<std::string> sentences;
-  for (std::string text : {describe_later_windows(processes), describe_doubtful(processes)}) {
+  for (std::string text : {describe_later_windows(processes.each), describe_doubtful(processes.doubtful)}) {
     if (!text.empty()) sentences.push_back(std::move(text));
   }
   return sentences;

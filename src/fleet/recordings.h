@@ -28,8 +28,17 @@ using Windows = std::vector<const RankSummary*>;
 // Of two programs, by their world sizes and backends. What is not known is no sign, as in fleet/roster.cpp.
 [[nodiscard]] bool are_strangers(const RankSummary& a, const RankSummary& b);
 
-// One entry a process; where there is a clock, by time.
-[[nodiscard]] std::vector<Windows> group_by_process(std::vector<const RankSummary*> recordings);
+// A recording that counts as a process of its own, though nothing but a long pause tells it from a later window of the
+// process that `before` is of.
+struct DoubtfulProcess {
+  const RankSummary* opening = nullptr;
+  const RankSummary* before = nullptr;
+};
+struct ProcessList {
+  std::vector<Windows> each;  // where there is a clock, by time
+  std::vector<DoubtfulProcess> doubtful;
+};
+[[nodiscard]] ProcessList group_by_process(std::vector<const RankSummary*> recordings);
 
 // All ranks of one run, or of one recording of it.
 struct Bundle {
@@ -43,7 +52,7 @@ struct Bundle {
 
 // What was counted as one run, and what as several though it may be one: "b.json is a later window of a process that is
 // there already, and no run of its own"; "b.json counts as a run of its own, though it may be a later window of
-// a.json's process: 52 h lie between, ...". `processes` as group_by_process has them; none where nothing was in doubt.
-[[nodiscard]] std::vector<std::string> describe_windows(const std::vector<Windows>& processes);
+// a.json's process: 52 h lie between, ...". None where nothing was in doubt.
+[[nodiscard]] std::vector<std::string> describe_windows(const ProcessList& processes);
 
 }  // namespace stepscope
