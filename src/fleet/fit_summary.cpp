@@ -216,6 +216,7 @@ void apply(const Limits& limits, RankSummary& summary) {
   limit_findings(summary.findings, limits.findings, limits.keeps_finding_texts);
   if (summary.own_stops.size() > kMostOwnStops) keep_longest_stops(summary.own_stops);
   if (summary.steps_left_out.size() > kMostStepsLeftOut) summary.steps_left_out.resize(kMostStepsLeftOut);
+  if (summary.missing_steps.size() > kMostMissingSteps) summary.missing_steps.resize(kMostMissingSteps);
   for_each_text(summary, [&](std::string& text) { text = fit_text(std::move(text), limits.text_bytes); });
 }
 
@@ -228,10 +229,19 @@ void bound(std::optional<Estimate>& estimate) {
   for (DurationNs* part : {&estimate->low_ns, &estimate->mid_ns, &estimate->high_ns}) bound(*part, kMostLengthNs);
 }
 
+void keep_rising(std::vector<MissingSteps>& ranges) {
+  std::vector<MissingSteps> kept;
+  for (const MissingSteps& range : ranges) {
+    if (range.first <= range.last && (kept.empty() || kept.back().last < range.first)) kept.push_back(range);
+  }
+  ranges = std::move(kept);
+}
+
 // What a reader would refuse; only damage and invention get there.
 void bound_numbers(RankSummary& summary) {
   bound(summary.device_memory_bytes);
   bound(summary.unprofiled_step);
+  keep_rising(summary.missing_steps);
   for (SummaryStep& step : summary.steps) {
     bound(step.start_ns, kMostTimeNs);
     for (DurationNs* length :

@@ -13,6 +13,7 @@
 #include "fleet/roster.h"
 #include "fleet/stopped_steps.h"
 #include "rules/finding.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -42,7 +43,7 @@ std::optional<DurationNs> longest_compared_step(const RankSummary& rank) {
   const DurationNs mean = sum / static_cast<DurationNs>(durations.size());
   const DurationNs longest = *std::max_element(durations.begin(), durations.end());
   const DurationNs unprofiled = rank.unprofiled_step ? std::min(rank.unprofiled_step->high_ns, longest) : 0;
-  return std::max({mean, lower_median(durations), unprofiled});
+  return std::max({mean, median_ns(durations).value_or(0), unprofiled});
 }
 
 // Files hold what they please, and those of versions that knew no cap a saving above the step.

@@ -42,7 +42,8 @@ struct FleetRank {
   std::optional<std::string> headline_withheld;  // then nothing below is known, and the rank judges nobody
   bool is_times_only = false;  // step times that somebody listed (gate --update-base): no recording, no GPU
   std::size_t step_count = 0;
-  std::int64_t lost_count = 0;  // events of its file that were lost
+  std::int64_t lost_count = 0;              // events of its file that were lost
+  std::vector<MissingSteps> missing_steps;  // that its recording skips; no figure holds the time of their gaps
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;
   std::optional<DurationNs> compute_ns;  // busy without exposed communication
   // Only where the rank shares collectives with others.

@@ -30,6 +30,7 @@
 #include "fleet/bandwidth.h"
 #include "fleet/order.h"
 #include "fleet/stopped_steps.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -262,9 +263,9 @@ class LatenessJudge {
       if (of[row].own.empty()) continue;
       FleetRank& rank = facts_.ranks[row];
       rank.late_step_ratio = static_cast<double>(of[row].late_count) / static_cast<double>(of[row].late.size());
-      rank.own_ns = lower_median(of[row].own);
-      rank.wait_ns = lower_median(of[row].wait);
-      rank.late_ns = lower_median(of[row].late);
+      rank.own_ns = median_ns(of[row].own);
+      rank.wait_ns = median_ns(of[row].wait);
+      rank.late_ns = median_ns(of[row].late);
     }
     spread_waits();
   }
@@ -321,7 +322,7 @@ class LatenessJudge {
                      [&](std::size_t a, std::size_t b) { return *facts_.ranks[a].late_ns > *facts_.ranks[b].late_ns; });
     std::vector<DurationNs> excess;
     for (const FleetStep& step : facts_.steps) excess.push_back(step.slowest_own_ns - step.typical_own_ns);
-    facts_.median_excess_ns = lower_median(excess);
+    facts_.median_excess_ns = median_ns(excess).value_or(0);
     const bool are_few = late.size() <= std::max<std::size_t>(1, judged / 4);
     if (!late.empty() && are_few) {
       facts_.stragglers = std::move(late);
@@ -350,7 +351,7 @@ class LatenessJudge {
     if (savings.empty()) return;
     const auto [low, high] = std::minmax_element(savings.begin(), savings.end());
     Estimate saving{*low, 0, *high};
-    saving.mid_ns = lower_median(savings);
+    saving.mid_ns = *median_ns(savings);
     facts_.straggler_saving = saving;
   }
 

@@ -8,7 +8,8 @@
 namespace stepscope {
 
 // The element at (n - 1) / 2 of the sorted values, 0 for none; reorders them. The lower of two, so that of two ranks
-// the faster is the typical one, and always a value that was measured.
+// the faster is the typical one, and always a value that was measured. Over steps of one rank: median_ns of
+// stats/quantiles.h, as in that rank's own report.
 template <class Value>
 [[nodiscard]] Value lower_median(std::vector<Value>& values) {
   if (values.empty()) return Value{};

@@ -14,6 +14,7 @@
 
 #include "fleet/order.h"
 #include "rules/finding.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -23,10 +24,9 @@ constexpr double kClassShare = 0.10;
 
 template <class Get>
 std::optional<DurationNs> median_over_steps(const RankSummary& rank, const Get& get) {
-  if (rank.steps.empty()) return std::nullopt;
   std::vector<DurationNs> values;
   for (const SummaryStep& step : rank.steps) values.push_back(get(step));
-  return lower_median(values);
+  return median_ns(values);
 }
 
 template <class Get>

@@ -17,6 +17,7 @@
 #include "analyze/host_label.h"
 #include "analyze/idle.h"
 #include "analyze/kernel_class.h"
+#include "analyze/steps.h"
 #include "analyze/what_if.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -170,6 +171,7 @@ struct RankSummary {
   std::string step_source;                   // step_source_name()
   std::string step_detail;                   // Steps::source_detail, "span `train`": version 2
   std::vector<std::int64_t> steps_left_out;  // numbers of steps that were cut off, or that Stepscope itself stopped
+  std::vector<MissingSteps> missing_steps;   // numbers that the recording skips, Steps::missing (version 4)
   // Steps beyond the first so many are in no list (docs/formats/summary.md says how many fit); how many that were.
   std::int64_t steps_not_kept_count = 0;
   std::int64_t collectives_not_kept_count = 0;

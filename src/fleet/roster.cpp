@@ -47,6 +47,7 @@ FleetRank make_row(const RunSummary& run, std::size_t at) {
   row.is_times_only = rank.step_source == kListedStepSource || rank.step_source == kCommandStepSource;
   row.step_count = rank.steps.size();
   row.lost_count = rank.lost_count;
+  row.missing_steps = rank.missing_steps;
   return row;
 }
 

@@ -80,6 +80,7 @@ void add_completeness(const Trace& trace, const Facts& facts, RankSummary& summa
   summary.steps_left_out = facts.steps.left_out;
   for (const DisturbedStep& each : facts.steps.disturbed) summary.steps_left_out.push_back(each.step.number);
   std::sort(summary.steps_left_out.begin(), summary.steps_left_out.end());
+  summary.missing_steps = facts.steps.missing;
 }
 
 // Times that cannot be: no step of such a recording means anything, and sums over them would overflow.

@@ -372,6 +372,30 @@ TEST(Summarize, WhereStepscopeStoppedTheRankIsKept) {
   EXPECT_EQ(summary.own_stops[0].length_ns, 220'000);
 }
 
+// As a span lost to damage leaves it, or several cycles in one file.
+TEST(Summarize, StepsThatTheRecordingSkipsAreKept) {
+  const RankSummary summary = summarize(trace_from_text(R"(
+    step      [4    ]       [6    ][7    ]              [12   ]
+    call      [L1]    [L2]  [L3]                        [L4]
+    gpu/7       [K1]    [K2]  [K3]                        [K4]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      K1 = gemm_kernel corr 1
+      K2 = gemm_kernel corr 2
+      K3 = gemm_kernel corr 3
+      L4 = cudaLaunchKernel corr 4
+      K4 = gemm_kernel corr 4
+  )"));
+  EXPECT_EQ(summary.missing_steps, (std::vector<MissingSteps>{{5, 5}, {8, 11}}));
+  EXPECT_TRUE(summary.steps_left_out.empty());
+  expect_parts_add_up(summary);
+  std::int64_t count = 0;
+  for (const SummaryWork& row : summary.work) count += row.count;
+  EXPECT_EQ(count, 3) << "not the one in the gap";
+}
+
 TEST(Summarize, TheFilesNameGivesTheRankThatTheFileDoesNot) {
   Trace trace = trace_from_text("gpu/7     [K1]");
   trace.info.source = "run/rank_3.json";

@@ -4,6 +4,7 @@
 // The first thing that is wrong ends it: from then on all reads give nothing, so no loop runs on, and the words of the
 // first failure are kept.
 #include <bit>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,13 @@ class Reader {
     const std::uint64_t read = varint();
     if (read >= limit || from + read >= limit) fail("an edge to a point that does not exist");
     number = is_failed() ? 0 : static_cast<std::uint32_t>(from + read);
+  }
+  void beyond(std::int64_t& number, std::int64_t from, std::uint64_t least) {
+    const std::uint64_t read = varint();
+    const auto room =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - static_cast<std::uint64_t>(from);
+    if (read < least || read > room) fail("numbers of steps that do not rise");
+    number = is_failed() ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(from) + read);
   }
   void fall(std::uint32_t& number, std::uint32_t from) {
     const std::uint64_t read = varint();

@@ -19,6 +19,9 @@ class Writer {
   void length(DurationNs number, DurationNs from) { this->number(number, from); }
   void index(std::uint64_t number, std::size_t) { body_.varint(number); }
   void rise(std::uint32_t number, std::uint32_t from, std::size_t) { body_.varint(number - from); }
+  void beyond(std::int64_t number, std::int64_t from, std::uint64_t) {
+    body_.varint(static_cast<std::uint64_t>(wire::difference(number, from)));
+  }
   void fall(std::uint32_t number, std::uint32_t from) { body_.varint(from - number); }
   void flag(bool is_set) { body_.varint(is_set ? 1 : 0); }
   void real(double number) { body_.fixed64(std::bit_cast<std::uint64_t>(number)); }

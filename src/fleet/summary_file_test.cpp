@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "fleet/rank_runs.h"
 #include "fleet/summary_limits.h"
@@ -103,7 +104,8 @@ void expect_same(const RankSummary& a, const RankSummary& b) {
   const auto completeness = [](const RankSummary& r) {
     return std::tie(r.text_bytes, r.event_count, r.launch_count, r.gpu_event_count, r.linked_gpu_event_count,
                     r.lost_count, r.headline_withheld, r.is_host_only, r.step_source, r.step_detail, r.steps_left_out,
-                    r.steps_not_kept_count, r.collectives_not_kept_count, r.flops_per_step, r.mfu_ratio, r.verdict);
+                    r.missing_steps, r.steps_not_kept_count, r.collectives_not_kept_count, r.flops_per_step,
+                    r.mfu_ratio, r.verdict);
   };
   EXPECT_EQ(completeness(a), completeness(b));
   expect_same(a.unprofiled_step, b.unprofiled_step);
@@ -135,7 +137,7 @@ TEST(SummaryFile, NoFieldIsForgotten) {
   EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
   EXPECT_EQ(sizeof(SummaryReplay), 104U);
   EXPECT_EQ(sizeof(SummaryStop), 16U);
-  EXPECT_EQ(sizeof(RankSummary), 888U);
+  EXPECT_EQ(sizeof(RankSummary), 912U);
   EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
 }
 
@@ -201,9 +203,9 @@ TEST(SummaryFile, EveryFlippedBitIsFound) {
 
 TEST(SummaryFile, ANewerVersionIsNamed) {
   std::string bytes = write_summary({});
-  bytes[8] = 4;
+  bytes[8] = 5;
   EXPECT_EQ(damaged_message(bytes),
-            "x.sss: a summary of version 4, made by a newer stepscope; this one reads version 3 (at byte 0)");
+            "x.sss: a summary of version 5, made by a newer stepscope; this one reads version 4 (at byte 0)");
 }
 
 TEST(SummaryFile, OtherFilesAreToldApart) {
@@ -263,6 +265,36 @@ TEST(SummaryFile, WhatVersion3AddedIsRead) {
   ASSERT_EQ(run->ranks.size(), 1U);
   ASSERT_EQ(run->ranks[0].own_stops.size(), 1U);
   EXPECT_EQ(run->ranks[0].own_stops[0].length_ns, 220'000);
+}
+
+TEST(SummaryFile, WhatVersion4AddedIsRead) {
+  const auto run =
+      read_summary(read_file(std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/missing4.sss"), "missing4.sss");
+  ASSERT_TRUE(run.has_value()) << run.error().to_string();
+  ASSERT_EQ(run->ranks.size(), 2U);
+  EXPECT_TRUE(run->ranks[0].missing_steps.empty());
+  EXPECT_EQ(run->ranks[1].missing_steps, (std::vector<MissingSteps>{{6, 6}, {9, 11}}));
+}
+
+TEST(SummaryFile, MissingStepsThatDoNotRiseAreRefused) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::vector<MissingSteps>& wrong :
+       {std::vector<MissingSteps>{{9, 3}}, {{1, 4}, {4, 5}}, {{7, 8}, {2, 3}}, {{kMost, -kMost}}}) {
+    RankSummary rank;
+    rank.missing_steps = wrong;
+    DecodeBudget budget{std::uint64_t{16} << 20};
+    const auto read = decode_rank(encode_rank(rank), budget);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_NE(read.error().message.find("numbers of steps that do not rise"), std::string::npos);
+    // What is written never holds them.
+    EXPECT_LE(read_back({{rank}, {}}).ranks.at(0).missing_steps.size(), 1U);
+  }
+  RankSummary all;
+  all.missing_steps = {{-kMost, kMost}};
+  EXPECT_EQ(read_back({{all}, {}}).ranks.at(0).missing_steps, all.missing_steps);
+  all.missing_steps.clear();
+  for (std::int64_t i = 0; i < 5000; ++i) all.missing_steps.push_back({2 * i, 2 * i});
+  EXPECT_EQ(read_back({{all}, {}}).ranks.at(0).missing_steps.size(), kMostMissingSteps);
 }
 
 TEST(SummaryFile, PayloadsOfNonsenseAreRefused) {

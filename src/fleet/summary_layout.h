@@ -21,6 +21,7 @@ inline constexpr std::array<std::string_view, 7> kReplayPointWords = {"origin", 
 
 // An Io has
 //   text, flag, count (unsigned), index(number, limit), size(list, most), fixed_size(list, size);
+//   beyond (number, from, least): by at least so much above `from`;
 //   number, time, length (number, from): the difference from `from`; a time is within kMostTimeNs, a length within
 //     kMostLengthNs;
 //   maybe: an optional number, real or text; has(optional): whether there is one, made if so;
@@ -49,6 +50,7 @@ class SummaryLayout {
     replay(rank);
     if (version_ >= 2) additions(rank);
     if (version_ >= 3) own_stops(rank.own_stops);
+    if (version_ >= 4) missing_steps(rank.missing_steps);
   }
 
   template <class File>
@@ -255,6 +257,22 @@ class SummaryLayout {
     io_.size(stops, kMostOwnStops);
     times(stops, &SummaryStop::start_ns);
     lengths(stops, &SummaryStop::length_ns);
+  }
+
+  // What version 4 added: ranges that rise and have room between them.
+  template <class Ranges>
+  void missing_steps(Ranges& ranges) {
+    io_.size(ranges, kMostMissingSteps);
+    std::int64_t before = 0;
+    for (auto& range : ranges) {
+      if (&range == &ranges.front()) {
+        io_.number(range.first, 0);
+      } else {
+        io_.beyond(range.first, before, 1);
+      }
+      io_.beyond(range.last, range.first, 0);
+      before = range.last;
+    }
   }
 
   template <class Texts>

@@ -24,6 +24,7 @@ inline constexpr std::size_t kMostRankRuns = 16'384;  // of all groups' lists of
 inline constexpr std::size_t kMostGroupRanks = kMostListedRanks;
 inline constexpr std::size_t kMostStepsLeftOut = 1024;
 inline constexpr std::size_t kMostOwnStops = 1024;
+inline constexpr std::size_t kMostMissingSteps = 1024;  // ranges of numbers
 inline constexpr std::size_t kMostReplayPoints = std::size_t{1} << 16;
 inline constexpr std::size_t kMostReplayEdges = std::size_t{1} << 18;
 inline constexpr std::size_t kMostSummaryTextBytes = 512;  // longer texts are cut and end in a hash of the whole

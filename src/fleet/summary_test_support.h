@@ -49,6 +49,12 @@ class SummaryMaker {
     if (chance()) made.headline_withheld = text();
     made.is_host_only = chance();
     for (std::int64_t i = number(0, 3); i > 0; --i) made.steps_left_out.push_back(number(-5, 100));
+    std::int64_t missing = number(-5, 100);
+    for (std::int64_t i = number(0, 3); i > 0; --i) {
+      const std::int64_t first = missing;
+      made.missing_steps.push_back({first, missing += number(0, 1 << 20)});
+      missing += number(1, 9);
+    }
     add_steps(made);
     add_collectives(made);
     add_work(made);

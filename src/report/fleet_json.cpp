@@ -139,6 +139,7 @@ Json rank_json(const FleetRank& rank) {
           {"headline_withheld", rank.headline_withheld ? Json(clean_text(*rank.headline_withheld)) : Json(nullptr)},
           {"is_times_only", rank.is_times_only},
           {"step_count", rank.step_count},
+          {"missing_steps", missing_json(rank.missing_steps)},
           {"step_ns", json_or_null(rank.step_ns)},
           {"own_ns", json_or_null(rank.own_ns)},
           {"wait_ns", json_or_null(rank.wait_ns)},

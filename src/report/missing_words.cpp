@@ -5,6 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
+
+#include "report/numbers.h"
+#include "report/text.h"
 
 namespace stepscope {
 namespace {
@@ -36,6 +41,52 @@ std::string missing_words(const std::vector<MissingSteps>& missing) {
 std::string missing_short_words(const std::vector<MissingSteps>& missing) {
   if (missing.empty()) return "";
   return missing.size() == 1 ? fmt::format(" without {}", range_text(missing.front())) : std::string(", not all");
+}
+
+std::string missing_words(const FleetFacts& facts) {
+  constexpr std::size_t kMostLists = 3;
+  std::map<std::vector<std::pair<std::int64_t, std::int64_t>>, std::vector<std::size_t>> rows_by_list;
+  for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> list;
+    for (const MissingSteps& range : facts.ranks[row].missing_steps) list.emplace_back(range.first, range.last);
+    if (!list.empty()) rows_by_list[std::move(list)].push_back(row);
+  }
+  std::vector<std::vector<std::size_t>> same;  // the first rank first
+  for (auto& [list, rows] : rows_by_list) same.push_back(std::move(rows));
+  std::sort(same.begin(), same.end());
+  std::string text;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    const std::vector<std::size_t>& rows = same[i];
+    if (i >= kMostLists) {
+      others += rows.size();
+      continue;
+    }
+    const FleetRank& first = facts.ranks[rows.front()];
+    std::string who = clean_text(first.label);
+    if (rows.size() == 2) who += " and " + clean_text(facts.ranks[rows.back()].label);
+    if (rows.size() > 2) who += " and " + show_counted(static_cast<std::int64_t>(rows.size() - 1), "other");
+    if (rows.size() > 1 && rows.size() == facts.ranks.size()) who = "all";
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, missing_words(first.missing_steps));
+  }
+  if (others > 0) text += fmt::format("; {} more skip other steps", others);
+  return text;
+}
+
+std::string missing_short_words(const FleetFacts& facts) {
+  if (facts.steps.empty()) return "";
+  const std::int64_t first = facts.steps.front().number, last = facts.steps.back().number;
+  const auto within = [&](const FleetRank& rank) {
+    std::vector<MissingSteps> ranges;
+    for (const MissingSteps& range : rank.missing_steps) {
+      if (range.last > first && range.first < last) ranges.push_back(range);
+    }
+    return ranges;
+  };
+  const std::vector<MissingSteps> ranges = within(facts.ranks.front());
+  const bool is_same = std::all_of(facts.ranks.begin(), facts.ranks.end(),
+                                   [&](const FleetRank& rank) { return within(rank) == ranges; });
+  return is_same ? missing_short_words(ranges) : ", not all";
 }
 
 }  // namespace stepscope

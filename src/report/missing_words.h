@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyze/steps.h"
+#include "fleet/fleet_facts.h"
 
 namespace stepscope {
 
@@ -13,5 +14,10 @@ namespace stepscope {
 
 // For the title, after a range: "", " without #4", " without #6 to #12", ", not all".
 [[nodiscard]] std::string missing_short_words(const std::vector<MissingSteps>& missing);
+
+// Of many ranks, who skips which: "rank 1: step #4 is missing in the recording: ...; 7 ranks: ...". Empty if none does.
+[[nodiscard]] std::string missing_words(const FleetFacts& facts);
+// For the title, after the range of steps that ranks share: as above where all skip the same of it.
+[[nodiscard]] std::string missing_short_words(const FleetFacts& facts);
 
 }  // namespace stepscope

@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Container } from "../src/data/container";
 import type { Fleet } from "../src/data/fleet";
-import {
-  type LinePaint,
-  lowerMedian,
-  paintLine,
-  partsOf,
-  pixelOf,
-  ranksOfLines,
-  readRankSteps,
-} from "../src/fleet/rank_steps";
+import { type LinePaint, paintLine, partsOf, pixelOf, ranksOfLines, readRankSteps } from "../src/fleet/rank_steps";
 import { View } from "../src/timeline/scale";
 import { amount, text } from "../src/views/columns";
 import { rankOrder } from "../src/views/rank_lanes";
@@ -47,10 +39,6 @@ describe("steps of ranks", () => {
   it("are empty where there are none", () => {
     const read = readRankSteps(new Container(container({})));
     expect([read.count, read.low, read.high]).toEqual([0, 0, 1]);
-  });
-  it("have the median of the summaries", () => {
-    expect(lowerMedian([4, 1, 3, 2])).toBe(2);
-    expect(lowerMedian([])).toBeNull();
   });
 });
 

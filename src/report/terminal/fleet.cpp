@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "report/missing_words.h"
 #include "report/numbers.h"
 #include "report/ranks.h"
 #include "report/terminal/sections.h"
@@ -77,7 +78,8 @@ std::string device_words(const FleetFacts& facts) {
 std::string step_words(const FleetFacts& facts) {
   if (facts.steps.empty()) return "";
   const std::int64_t first = facts.steps.front().number, last = facts.steps.back().number;
-  return first == last ? fmt::format(", step {}", first) : fmt::format(", steps {}-{}", first, last);
+  if (first == last) return fmt::format(", step {}", first);
+  return fmt::format(", steps {}-{}{}", first, last, missing_short_words(facts));
 }
 
 void add_title(const RankReports& ranks, Page& page) {
@@ -144,16 +146,19 @@ void add_facts(const FleetFacts& facts, Page& page) {
                page);
   if (facts.exposed_communication_ns && facts.exposed_communication_ns->max > 0) {
     const FleetSpread& exposed = *facts.exposed_communication_ns;
-    const auto waiting = [](std::optional<DurationNs> wait) {
-      return wait && *wait > 0 ? fmt::format(", of it {} waiting for others", show_duration(*wait)) : std::string();
+    // Waits are known of the steps that others recorded too, and may be longer in these.
+    const auto waiting = [](std::optional<DurationNs> wait, DurationNs of_ns) {
+      const DurationNs part = std::min(wait.value_or(0), of_ns);
+      return part > 0 ? fmt::format(", of it {} waiting for others", show_duration(part)) : std::string();
     };
     std::string text = fmt::format("exposed {}{}", show_duration(exposed.median), share_words(facts, exposed.median));
     if (facts.ranks.size() > 1) text += typical_words(facts);
-    if (facts.wait_ns) text += waiting(facts.wait_ns->median);
+    if (facts.wait_ns) text += waiting(facts.wait_ns->median, exposed.median);
     if (facts.ranks.size() > 1) {
       text += fmt::format("; {} at most ({})", show_duration(exposed.max), label_of(facts, exposed.max_rank));
     }
-    if (facts.wait_ns && facts.wait_ns->median == 0) text += waiting(facts.ranks[exposed.max_rank].wait_ns);
+    if (facts.wait_ns && facts.wait_ns->median == 0)
+      text += waiting(facts.ranks[exposed.max_rank].wait_ns, exposed.max);
     add_labelled("comm.", text, page);
   }
 }
@@ -510,6 +515,8 @@ void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page
   page.add(page.line().add("Data", Ink::kBold));
   if (!facts.groups.empty() || facts.unmatched_count > 0) add_labelled("ranks", matching_words(facts), page);
   add_labelled("clock", clock_words(facts), page);
+  const std::string missing = missing_words(facts);
+  if (!missing.empty()) add_labelled("steps", missing, page);
   if (!facts.stopped_steps.empty()) add_labelled("stops", stop_words(facts), page);
   if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "fleet/order.h"
 #include "report/numbers.h"
 #include "report/terminal.h"
 #include "report/terminal/sections.h"
 #include "report/text.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -18,11 +18,8 @@ std::string share_words(const Report& report, std::vector<DurationNs> DeviceBusy
                         DurationNs DeviceBusy::*window_total_ns) {
   const DeviceReport* device = report.main_device();
   if (!report.has_headline() || device == nullptr || device->busy.window_ns <= 0) return "-";
-  std::vector<DurationNs> parts = device->busy.*by_step_ns, steps;
-  for (const Step& step : report.steps.steps) steps.push_back(step.duration_ns());
-  if (!steps.empty() && parts.size() == steps.size() && lower_median(steps) > 0) {
-    return show_percent(static_cast<double>(lower_median(parts)) / static_cast<double>(lower_median(steps)));
-  }
+  const std::optional<DurationNs> part = median_ns(device->busy.*by_step_ns), step = report.steps.median_ns;
+  if (part && step && *step > 0) return show_percent(static_cast<double>(*part) / static_cast<double>(*step));
   return show_percent(static_cast<double>(device->busy.*window_total_ns) / static_cast<double>(device->busy.window_ns));
 }
 

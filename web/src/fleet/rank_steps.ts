@@ -58,12 +58,6 @@ export function partsOf(steps: RankSteps, row: number): Record<Part, number> {
   return { own, communication: communication[row], wait: wait[row] };
 }
 
-// Lower median, as the summaries have it.
-export function lowerMedian(values: number[]): number | null {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? null : sorted[(sorted.length - 1) >> 1];
-}
-
 // Which rank a line of pixels shows where several share it: the one that comes first in `order`, which is the latest.
 export function ranksOfLines(order: number[], lines: number, shown: (index: number) => number): Int32Array {
   const out = new Int32Array(lines).fill(-1);
