@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/overlap.h"
 #include "base/own_overhead.h"
 #include "stats/quantiles.h"
 
@@ -45,16 +46,6 @@ IntervalSet idle_under(const std::vector<Pause>& pauses, const Trace& trace, con
     if (work.start_ns < paused.back().end_ns && work.end_ns > paused.front().start_ns) busy.push_back(work);
   }
   return subtract(paused, union_of(std::move(busy)));
-}
-
-// Both in order of time.
-template <class Visit>
-void each_overlap(const IntervalSet& set, Interval with, Visit&& visit) {
-  auto at =
-      std::partition_point(set.begin(), set.end(), [&](const Interval& each) { return each.end_ns <= with.start_ns; });
-  for (; at != set.end() && at->start_ns < with.end_ns; ++at) {
-    visit(Interval{std::max(at->start_ns, with.start_ns), std::min(at->end_ns, with.end_ns)});
-  }
 }
 
 // The name of what took most of `step`.
@@ -100,8 +91,7 @@ void leave_out_disturbed_steps(const Trace& trace, const GpuTimeline& timeline, 
   std::vector<Step> kept;
   std::vector<DisturbedStep> disturbed;
   for (const Step& step : steps.steps) {
-    DurationNs overhead_ns = 0;
-    each_overlap(idle, step.gpu, [&](Interval part) { overhead_ns += part.length_ns(); });
+    const DurationNs overhead_ns = overlap_ns(idle, step.gpu);
     if (overhead_ns < least_ns) {
       kept.push_back(step);
     } else {

@@ -117,7 +117,7 @@ TEST(DisturbedSteps, ItsOperatorsAndKernelsAreNotAmongThoseOfAStep) {
   EXPECT_EQ(totals[0].count, 4);
   AveragesOptions options;
   options.window = Interval{0, 700'000};
-  options.left_out = facts.steps.left_out_host();
+  options.left_out = facts.steps.left_out_host;
   for (const AverageRow& row : compute_averages(trace, options).rows) {
     EXPECT_NE(row.key, "snapshot");
     EXPECT_EQ(row.count, row.key == "aten::mm" ? 4 : row.count) << row.key;

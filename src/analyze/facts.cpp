@@ -51,7 +51,7 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
   facts.steps = compute_steps(trace, facts.timeline, facts.launches, options.steps);
   if (options.whole_file_window) {
     facts.steps.window = first_to_last_event(trace);
-    facts.steps.unrecorded = find_unrecorded(trace, facts.timeline, facts.steps, true);
+    facts.steps.unrecorded = find_between_windows(trace, facts.timeline, facts.steps.window);
   }
   run_side_by_side({
       [&] { facts.path = HostPath::build(trace, facts.steps); },

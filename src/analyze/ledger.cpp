@@ -15,6 +15,8 @@
 #include <limits>
 #include <utility>
 
+#include "analyze/cut_file.h"
+
 namespace stepscope {
 namespace {
 
@@ -161,7 +163,7 @@ std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, c
   if (auto unsound = unsound_reason(trace, ledger)) return unsound;
   if (ledger.is_host_only) return std::nullopt;
   if (ledger.gpu_event_count == 0) {
-    const bool is_cut = trace.notes.count(NoteKind::kFileCut) > 0 || trace.notes.count(NoteKind::kGzipDamaged) > 0;
+    const bool is_cut = find_cut(trace.notes.all()) != nullptr;
     if (ledger.launch_count == 0 && is_cut) return "no GPU activity in the part of the file that is left";
     if (ledger.launch_count == 0) return "no GPU activity recorded";
     std::string text = "no GPU activity recorded (";

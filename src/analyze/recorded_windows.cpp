@@ -20,16 +20,25 @@ bool any_within(const std::vector<TimeNs>& ends, TimeNs after_ns, TimeNs before_
   return next != ends.end() && *next < before_ns;
 }
 
-// Gaps, and disturbed steps.
-IntervalSet between_steps(const Steps& steps) {
+// Steps and disturbed steps, in order.
+std::vector<const Step*> all_recorded(const Steps& steps) {
+  std::vector<const Step*> all;
+  all.reserve(steps.steps.size() + steps.disturbed.size());
+  for (const Step& step : steps.steps) all.push_back(&step);
+  for (const DisturbedStep& each : steps.disturbed) all.push_back(&each.step);
+  std::sort(all.begin(), all.end(), [](const Step* a, const Step* b) { return a->host.start_ns < b->host.start_ns; });
+  return all;
+}
+
+// Gaps, and disturbed steps, by the clock that `of_step` takes: the host's or the GPU's.
+IntervalSet between_steps(const Steps& steps, const std::vector<const Step*>& all, Interval Step::*of_step) {
   IntervalSet gaps;
-  const std::vector<const Step*> all = steps.recorded_steps();
   for (std::size_t k = 0; k + 1 < all.size(); ++k) {
-    const Interval gap{all[k]->gpu.end_ns, all[k + 1]->gpu.start_ns};
+    const Interval gap{(all[k]->*of_step).end_ns, (all[k + 1]->*of_step).start_ns};
     if (all[k]->ends_alone && gap.start_ns < gap.end_ns) gaps.push_back(gap);
   }
-  for (const DisturbedStep& each : steps.disturbed) gaps.push_back(each.step.gpu);
-  return gaps;
+  for (const DisturbedStep& each : steps.disturbed) gaps.push_back(each.step.*of_step);
+  return union_of(std::move(gaps));
 }
 
 // Work that a window launched may end after it.
@@ -66,25 +75,10 @@ std::vector<std::int64_t> drop_marks_in_gaps(const Trace& trace, std::vector<Ste
   return left_out;
 }
 
-}  // namespace
-
-std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
-  const std::vector<TimeNs> ends = inner_ends(trace);
-  std::vector<std::int64_t> left_out;
-  if (ends.empty()) return left_out;
-  if (trace.notes.count(NoteKind::kRecordsDropped) > 0) left_out = drop_marks_in_gaps(trace, marks);
-  std::erase_if(marks, [&](const StepMark& mark) { return any_within(ends, mark.host.start_ns, mark.host.end_ns); });
-  for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
-    // The span of the last step may be closed in the very instant in which the window is.
-    if (any_within(ends, marks[k].host.start_ns, marks[k + 1].host.start_ns + 1)) marks[k].ends_alone = true;
-  }
-  return left_out;
-}
-
-std::vector<MissingSteps> find_missing_steps(const Trace& trace, const Steps& steps) {
+// The numbers between the steps of which nothing else says why they are not there.
+std::vector<MissingSteps> missing_steps(const Trace& trace, const Steps& steps, const std::vector<const Step*>& all) {
   const std::vector<TimeNs> ends = inner_ends(trace);
   std::vector<MissingSteps> missing;
-  const std::vector<const Step*> all = steps.recorded_steps();
   for (std::size_t k = 0; k + 1 < all.size(); ++k) {
     if (any_within(ends, all[k]->host.start_ns, all[k + 1]->host.start_ns + 1)) continue;
     // What was left out lies between them or not at all.
@@ -100,10 +94,30 @@ std::vector<MissingSteps> find_missing_steps(const Trace& trace, const Steps& st
   return missing;
 }
 
-IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps, bool whole_file) {
-  // Over the whole file everything counts, and the idle time under our overhead bears its name.
-  const bool by_steps = !steps.steps.empty() && !whole_file;
-  return clip(union_of(by_steps ? between_steps(steps) : between_windows(trace, timeline)), steps.window);
+}  // namespace
+
+std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks) {
+  const std::vector<TimeNs> ends = inner_ends(trace);
+  std::vector<std::int64_t> left_out;
+  if (ends.empty()) return left_out;
+  if (trace.notes.count(NoteKind::kRecordsDropped) > 0) left_out = drop_marks_in_gaps(trace, marks);
+  std::erase_if(marks, [&](const StepMark& mark) { return any_within(ends, mark.host.start_ns, mark.host.end_ns); });
+  for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
+    // The span of the last step may be closed in the very instant in which the window is.
+    if (any_within(ends, marks[k].host.start_ns, marks[k + 1].host.start_ns + 1)) marks[k].ends_alone = true;
+  }
+  return left_out;
+}
+
+IntervalSet find_between_windows(const Trace& trace, const GpuTimeline& timeline, Interval within) {
+  return clip(union_of(between_windows(trace, timeline)), within);
+}
+
+void find_gaps(const Trace& trace, Steps& steps) {
+  const std::vector<const Step*> all = all_recorded(steps);
+  steps.missing = missing_steps(trace, steps, all);
+  steps.unrecorded = clip(between_steps(steps, all, &Step::gpu), steps.window);
+  steps.left_out_host = between_steps(steps, all, &Step::host);
 }
 
 }  // namespace stepscope

@@ -14,12 +14,13 @@ namespace stepscope {
 // numbers.
 std::vector<std::int64_t> cut_marks_at_windows(const Trace& trace, std::vector<StepMark>& marks);
 
-// The numbers between the steps of which nothing else says why they are not there.
-[[nodiscard]] std::vector<MissingSteps> find_missing_steps(const Trace& trace, const Steps& steps);
+// Fills what the recording skips between the steps of `steps`, whose window is known: `missing` (numbers of which
+// nothing else says why they are not there), `unrecorded` and `left_out_host` (from a step that ends alone to the next
+// one, and disturbed steps).
+void find_gaps(const Trace& trace, Steps& steps);
 
-// The parts of `steps.window` that no step and no window covers: from a step that ends alone to the next one; without
-// steps, or with `whole_file`, between the end of one window's work and the next window.
-[[nodiscard]] IntervalSet find_unrecorded(const Trace& trace, const GpuTimeline& timeline, const Steps& steps,
-                                          bool whole_file);
+// The parts of `within` between the end of one window's work and the next window: where no steps are known, or the
+// whole file is asked for.
+[[nodiscard]] IntervalSet find_between_windows(const Trace& trace, const GpuTimeline& timeline, Interval within);
 
 }  // namespace stepscope

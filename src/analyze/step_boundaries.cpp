@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analyze/cut_file.h"
+
 namespace stepscope {
 namespace {
 
@@ -102,9 +104,8 @@ bool is_cut_off(const std::vector<Stretch>& stretches, const Cuts& cuts, std::si
   return mine.gpu_event_count < least;
 }
 
-bool is_cut_file(const Trace& trace) {
-  return trace.notes.count(NoteKind::kFileCut) > 0 || trace.notes.count(NoteKind::kGzipDamaged) > 0 ||
-         trace.notes.count(NoteKind::kEndedEarly) > 0;
+bool may_end_in_a_step(const Trace& trace) {
+  return find_cut(trace.notes.all()) != nullptr || trace.notes.count(NoteKind::kEndedEarly) > 0;
 }
 
 // Linear in events: a step is only dropped for its count while counts fall from step to step, and k falling counts need
@@ -157,7 +158,7 @@ BoundedSteps compute_step_boundaries(const Trace& trace, const GpuTimeline& time
   if (marks.empty()) return bounded;
   Cuts cuts = cut_host_time(marks);
   std::vector<Stretch> stretches = assign_launches(trace, timeline, cuts);
-  if (is_cut_file(trace)) {
+  if (may_end_in_a_step(trace)) {
     bounded.left_out = drop_cut_steps(stretches, cuts, marks);
     if (marks.empty()) return bounded;
     if (!bounded.left_out.empty()) {

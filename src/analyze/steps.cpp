@@ -81,27 +81,6 @@ bool Steps::counts_at_gpu_time(TimeNs t) const {
   return next == unrecorded.end() || t < next->start_ns;
 }
 
-std::vector<const Step*> Steps::recorded_steps() const {
-  std::vector<const Step*> all;
-  all.reserve(steps.size() + disturbed.size());
-  for (const Step& step : steps) all.push_back(&step);
-  for (const DisturbedStep& each : disturbed) all.push_back(&each.step);
-  std::sort(all.begin(), all.end(), [](const Step* a, const Step* b) { return a->host.start_ns < b->host.start_ns; });
-  return all;
-}
-
-IntervalSet Steps::left_out_host() const {
-  std::vector<Interval> hosts;
-  hosts.reserve(disturbed.size());
-  for (const DisturbedStep& each : disturbed) hosts.push_back(each.step.host);
-  const std::vector<const Step*> all = recorded_steps();
-  for (std::size_t k = 0; k + 1 < all.size(); ++k) {
-    const Interval gap{all[k]->host.end_ns, all[k + 1]->host.start_ns};
-    if (all[k]->ends_alone && gap.start_ns < gap.end_ns) hosts.push_back(gap);
-  }
-  return union_of(std::move(hosts));
-}
-
 Interval first_to_last_event(const Trace& trace) {
   Interval all{std::numeric_limits<TimeNs>::max(), std::numeric_limits<TimeNs>::min()};
   auto include = [&all](const auto& starts, const auto& ends) {
@@ -127,7 +106,6 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     std::sort(steps.left_out.begin(), steps.left_out.end());
     steps.steps = std::move(bounded.steps);
     leave_out_disturbed_steps(trace, timeline, steps);
-    steps.missing = find_missing_steps(trace, steps);
     steps.source_detail = std::move(found->detail);
     if (!found->renumbered.empty()) steps.source_detail += ", numbered anew from 0: " + found->renumbered;
     if (!steps.steps.empty()) steps.source = found->source;
@@ -137,11 +115,11 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
   }
   if (steps.steps.empty()) {
     steps.window = first_to_last_event(trace);
-    steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
+    steps.unrecorded = find_between_windows(trace, timeline, steps.window);
     return steps;
   }
   steps.window = {steps.steps.front().gpu.start_ns, steps.steps.back().gpu.end_ns};
-  steps.unrecorded = find_unrecorded(trace, timeline, steps, false);
+  find_gaps(trace, steps);
   summarize(steps);
   return steps;
 }

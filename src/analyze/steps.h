@@ -63,6 +63,7 @@ struct Steps {
   // Of the window, no idle time: between recorded windows of a capture, where steps are missing or left out, disturbed
   // steps.
   IntervalSet unrecorded;
+  IntervalSet left_out_host;  // host time between the first and the last step that is in no step: as `unrecorded`
   // Over `steps`; missing when there are none.
   std::optional<DurationNs> median_ns, p10_ns, p90_ns, host_span_median_ns;
   // Median over steps of G_(k+1) - (host end of k): how far the host runs ahead. ~0 when the loop synchronizes.
@@ -72,10 +73,6 @@ struct Steps {
   [[nodiscard]] std::optional<std::size_t> find_by_host_time(TimeNs t) const;
   // Does what the GPU does at t count? Inside the window, and neither unrecorded nor in a disturbed step.
   [[nodiscard]] bool counts_at_gpu_time(TimeNs t) const;
-  // Steps and disturbed steps, in order.
-  [[nodiscard]] std::vector<const Step*> recorded_steps() const;
-  // Host time between the first and the last step that is in no step: gaps, and disturbed steps.
-  [[nodiscard]] IntervalSet left_out_host() const;
   // Length of the window without what was not recorded.
   [[nodiscard]] DurationNs recorded_ns() const { return window.length_ns() - length_ns(unrecorded); }
 };

@@ -158,7 +158,7 @@ TEST(Steps, AnotherCycleOfRecordingLeavesAHole) {
   EXPECT_FALSE(steps.find_by_host_time(200'000).has_value());
   // In no account, though the host and the GPU may have worked there.
   EXPECT_EQ(steps.unrecorded, (IntervalSet{{140'000, 240'000}}));
-  EXPECT_EQ(steps.left_out_host(), (IntervalSet{{140'000, 240'000}}));
+  EXPECT_EQ(steps.left_out_host, (IntervalSet{{140'000, 240'000}}));
   EXPECT_EQ(steps.recorded_ns(), 4 * 70'000);
   EXPECT_EQ(steps.missing, (std::vector<MissingSteps>{{6, 13}}));
 }

@@ -6,6 +6,8 @@
 #include <bitset>
 #include <random>
 
+#include "base/overlap.h"
+
 namespace stepscope {
 namespace {
 
@@ -52,6 +54,7 @@ TEST(Interval, AgreesWithBitmaps) {
     const Interval window{static_cast<TimeNs>(random() % 32), static_cast<TimeNs>(32 + random() % 32)};
     const Interval whole[] = {window};
     ASSERT_EQ(paint(clip(a, window)), paint(a) & paint(whole));
+    ASSERT_EQ(overlap_ns(a, window), length_ns(clip(a, window)));
     ASSERT_EQ(paint(complement(a, window)), paint(whole) & ~paint(a));
     ASSERT_EQ(length_ns(complement(a, window)) + length_ns(clip(a, window)), window.length_ns());
   }

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/interval.h"
+#include "base/overlap.h"
 #include "fleet/clocks.h"
 #include "fleet/meetings.h"
 #include "fleet/order.h"
@@ -22,16 +22,6 @@ constexpr DurationNs kNoticedPercent = 5;
 
 Interval interval_of(TimeNs start_ns, DurationNs length_ns) {
   return {start_ns, plus_ns(start_ns, std::max<DurationNs>(0, length_ns))};
-}
-
-DurationNs overlap(const IntervalSet& stops, Interval step) {
-  DurationNs sum = 0;
-  auto at = std::partition_point(stops.begin(), stops.end(),
-                                 [&](const Interval& each) { return each.end_ns <= step.start_ns; });
-  for (; at != stops.end() && at->start_ns < step.end_ns; ++at) {
-    sum += std::min(at->end_ns, step.end_ns) - std::max(at->start_ns, step.start_ns);
-  }
-  return sum;
 }
 
 // The clocks of the rows, with nothing left in facts.
@@ -68,7 +58,7 @@ class Stops {
       const auto at = stops_.find(set_of(row));
       if (at == stops_.end()) return;
       for (const SummaryStep& step : rank.steps) {
-        const DurationNs stopped = overlap(at->second, place(row, step));
+        const DurationNs stopped = overlap_ns(at->second, place(row, step));
         if (stopped > 0 && stopped >= step.duration_ns / 100 * kNoticedPercent) numbers.insert(step.number);
       }
     });
@@ -90,7 +80,7 @@ class Stops {
     for_each_row([&](std::uint32_t row, const RankSummary& rank) {
       FleetStoppedRank who{row, 0, 0};
       for (const SummaryStop& stop : rank.own_stops) {
-        const DurationNs both = stop.length_ns > 0 ? overlap(steps[set_of(row)], place(row, stop)) : 0;
+        const DurationNs both = stop.length_ns > 0 ? overlap_ns(steps[set_of(row)], place(row, stop)) : 0;
         who.count += both > 0 ? 1 : 0;
         who.total_ns += both;
       }

@@ -169,7 +169,7 @@ void add_operators(const Trace& trace, const Facts& facts, RankSummary& summary)
   AveragesOptions options;
   const std::vector<Step>& steps = facts.steps.steps;
   options.window = steps.empty() ? facts.steps.window : Interval{steps.front().host.start_ns, steps.back().host.end_ns};
-  options.left_out = facts.steps.left_out_host();
+  options.left_out = facts.steps.left_out_host;
   for (const AverageRow& row : compute_averages(trace, options).rows) {
     if (row.device_type != "DeviceType.CPU" || row.is_user_annotation || row.is_async || row.key.empty()) continue;
     summary.operators.push_back({row.key, row.count, std::max<DurationNs>(0, row.self_cpu_time_total_ns)});

@@ -96,7 +96,7 @@ Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_wind
                     bool every_device) {
   const bool is_one_of_several = facts.busy.size() > 1 && !every_device;
   const Owned owned{host_window(facts.steps, whole_file_window),
-                    whole_file_window ? IntervalSet{} : facts.steps.left_out_host(), facts.steps,
+                    whole_file_window ? IntervalSet{} : facts.steps.left_out_host, facts.steps,
                     is_one_of_several ? std::optional(facts.main_busy()->device) : std::nullopt};
   Tables tables;
   tables.kernels = sum_kernels(trace, owned);

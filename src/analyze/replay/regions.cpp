@@ -1,7 +1,7 @@
 // Regions of one thread are a union of intervals, looked up by bisection.
 #include "analyze/replay/regions.h"
 
-#include <algorithm>
+#include "base/overlap.h"
 
 namespace stepscope {
 
@@ -23,14 +23,7 @@ bool HostRegions::contains(ThreadId thread, TimeNs at_ns) const { return overlap
 
 DurationNs HostRegions::overlap_ns(ThreadId thread, Interval at) const {
   const IntervalSet* set = find(thread);
-  if (!set) return 0;
-  auto next = std::upper_bound(set->begin(), set->end(), at.start_ns,
-                               [](TimeNs t, const Interval& interval) { return t < interval.end_ns; });
-  DurationNs sum = 0;
-  for (; next != set->end() && next->start_ns < at.end_ns; ++next) {
-    sum += std::min(at.end_ns, next->end_ns) - std::max(at.start_ns, next->start_ns);
-  }
-  return sum;
+  return set == nullptr ? 0 : stepscope::overlap_ns(*set, at);
 }
 
 void cut_host(const ReplayGraph& graph, const HostRegions& regions, double kept, Edits& edits) {

@@ -1,6 +1,6 @@
 // Tables of sums of a page: the numbers of `stepscope ops` and of the report's tables, of the work that the steps
 // launched, and the folded stacks of `stepscope stacks`.
-#include "analyze/modules.h"
+#include "analyze/averages.h"
 #include "analyze/stacks.h"
 #include "report/html/page_tables.h"
 #include "report/tables.h"
@@ -72,14 +72,14 @@ std::vector<FoldedStack> folded(const Trace& trace, std::string_view metric) {
 }  // namespace
 
 void add_sum_tables(const PageInput& input, std::vector<PageTable>& out) {
-  const Interval window = host_window(input.facts.steps, input.whole_file_window);
   AveragesOptions options;
-  options.window = window;
-  if (!input.whole_file_window) options.left_out = input.facts.steps.left_out_host();
+  options.window = host_window(input.facts.steps, input.whole_file_window);
+  if (!input.whole_file_window) options.left_out = input.facts.steps.left_out_host;
   out.push_back(average_table("operators", host_rows(compute_averages(input.trace, options))));
   options.group_by = GroupBy::kShape;
   out.push_back(average_table("shapes", host_rows(compute_averages(input.trace, options))));
-  out.push_back(average_table("modules", compute_module_averages(input.trace, window).rows));
+  options.group_by = GroupBy::kModule;
+  out.push_back(average_table("modules", compute_averages(input.trace, options).rows));
   const Tables tables = build_tables(input.trace, input.facts, input.whole_file_window, SIZE_MAX, true);
   out.push_back(kernel_table(tables.kernels));
   out.push_back(stack_table("stacks_cpu", folded(input.trace, "self_cpu_time_total")));

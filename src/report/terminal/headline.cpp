@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/cut_file.h"
 #include "analyze/recording_words.h"
 #include "report/missing_words.h"
 #include "report/numbers.h"
@@ -272,14 +273,10 @@ std::string missing_in_capture(const Report& report) {
 // What is missing at the end of a file may be its whole GPU part, so this is read before any number.
 void add_damage(const Report& report, Page& page) {
   if (const std::string text = missing_in_capture(report); !text.empty()) return page.paragraph(text, 0, Ink::kRed);
-  const Note* worst = nullptr;
-  for (const Note& note : report.notes) {
-    const bool is_cut = note.kind == NoteKind::kFileCut || note.kind == NoteKind::kGzipDamaged;
-    if (is_cut && note.severity >= NoteSeverity::kLost && worst == nullptr) worst = &note;
-  }
-  if (worst == nullptr) return;
-  const std::string_view what = worst->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
-  std::string text = fmt::format("The file {} at byte {}: copy it again.", what, worst->first_offset);
+  const Note* cut = find_cut(report.notes);
+  if (cut == nullptr) return;
+  const std::string_view what = cut->kind == NoteKind::kFileCut ? "is cut" : "has damaged gzip data";
+  std::string text = fmt::format("The file {} at byte {}: copy it again.", what, cut->first_offset);
   if (report.main_device() == nullptr) text += " What a GPU did, if there was one, stands behind that place.";
   page.paragraph(text, 0, Ink::kRed);
 }
