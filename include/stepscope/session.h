@@ -87,7 +87,8 @@ class RecordedTrace {
   [[nodiscard]] std::uint64_t dropped_count() const;
   // Spans that were still open when recording stopped, on any thread; they are not in the trace.
   [[nodiscard]] std::uint64_t open_span_count() const;
-  // Sum of the FLOPs that the operators' OpSpans told, nested ones too; missing when none did, or without with_flops.
+  // Sum of the FLOPs that the operators' OpSpans told. One that tells them covers all operators nested in it on its
+  // thread, so what those tell is not added. Missing when none did, or without with_flops.
   // Trace files have each operator's (argument `stepscope flops`), for `stepscope ops`, `mfu` and the report.
   [[nodiscard]] std::optional<double> flops() const;
   // Numbers of the steps that lie in the trace as a whole, in order. Empty without a schedule.

@@ -54,6 +54,7 @@ struct Node {
   DurationNs own_device_ns = 0, children_device_ns = 0;
   MemoryChange memory, children_memory;
   std::int64_t flops = 0;
+  bool covers_flops = false;       // those of operators nested in it are among `flops`
   bool has_waiting_child = false;  // the only child so far has this node's name: kept in waiting_ until more is known
 };
 
@@ -71,13 +72,6 @@ class AveragesBuilder {
   Averages build() &&;
 
  private:
-  [[nodiscard]] bool is_in_window(TimeNs start_ns) const {
-    if (!window_) return true;
-    if (start_ns < window_->start_ns || start_ns >= window_->end_ns) return false;
-    const auto next = std::partition_point(left_out_.begin(), left_out_.end(),
-                                           [&](const Interval& each) { return each.end_ns <= start_ns; });
-    return next == left_out_.end() || start_ns < next->start_ns;
-  }
   void add_gpu_events();
   void add_named_device_time(GpuEventId id, DurationNs length);
   void add_gpu_spans();
@@ -94,10 +88,8 @@ class AveragesBuilder {
   [[nodiscard]] std::int64_t flops_of(OpId op);
 
   const Trace& trace_;
-  std::optional<Interval> window_;
-  IntervalSet left_out_;
+  const AveragesOptions& options_;
   std::optional<DeviceId> device_;
-  GroupBy group_by_;
   OperatorStacks stacks_;
   AverageRows rows_;
   OperatorDeviceTime device_time_;
@@ -112,10 +104,8 @@ class AveragesBuilder {
 
 AveragesBuilder::AveragesBuilder(const Trace& trace, const AveragesOptions& options, std::optional<DeviceId> device)
     : trace_(trace),
-      window_(options.window),
-      left_out_(options.left_out),
+      options_(options),
       device_(device),
-      group_by_(options.group_by),
       stacks_(trace, options),
       rows_(trace, options, stacks_),
       device_time_(compute_operator_device_time(trace, device)),
@@ -141,7 +131,7 @@ Averages AveragesBuilder::build() && {
 void AveragesBuilder::add_gpu_events() {
   const GpuEvents& events = trace_.gpu_events;
   for (const GpuEventId id : events.ids().ids()) {
-    if (events.fault[id] == TimeFault::kDuplicate || !is_in_window(events.start_ns[id])) continue;
+    if (events.fault[id] == TimeFault::kDuplicate || !options_.counts(events.start_ns[id])) continue;
     if (device_ && events.device[id] != *device_) continue;
     const RowIndex index = rows_.find(RowKind::kGpu, events.name[id]);
     AverageRow& row = rows_[index];
@@ -170,7 +160,7 @@ void AveragesBuilder::add_gpu_spans() {
   const StringId category = trace_.strings.find("gpu_user_annotation");
   if (category.empty()) return;
   for (const GpuSpanId id : trace_.gpu_spans.ids().ids()) {
-    if (trace_.gpu_spans.category[id] != category || !is_in_window(trace_.gpu_spans.start_ns[id])) continue;
+    if (trace_.gpu_spans.category[id] != category || !options_.counts(trace_.gpu_spans.start_ns[id])) continue;
     const RowIndex index = rows_.find(RowKind::kGpuSpan, rows_.canonical_name(trace_.gpu_spans.name[id]));
     AverageRow& row = rows_[index];
     const DurationNs written = trace_.gpu_spans.end_ns[id] - trace_.gpu_spans.start_ns[id];
@@ -191,7 +181,7 @@ void AveragesBuilder::add_overhead() {
   if (category.empty()) return;
   for (const OtherEventId id : trace_.other_events.ids().ids()) {
     const TimeNs start = trace_.other_events.start_ns[id];
-    if (trace_.other_events.category[id] != category || !is_in_window(start)) continue;
+    if (trace_.other_events.category[id] != category || !options_.counts(start)) continue;
     if (is_own_overhead(trace_, id)) continue;  // no row of PyTorch's table, and nothing of the program's
     Node node;
     node.start_ns = start;
@@ -206,7 +196,7 @@ void AveragesBuilder::add_thread(ThreadId thread) {
   memory_.begin_thread();
   stacks_.begin_thread(thread);
   for_each_host_node(trace_, thread, [&](const HostNode& host) {
-    if (!is_in_window(host.start_ns)) {
+    if (!options_.counts(host.start_ns)) {
       if (!memory_.empty()) memory_.mark_owned(memory_.range(host.start_ns, host.end_ns));
       return;
     }
@@ -239,8 +229,8 @@ void AveragesBuilder::add_async_span(const HostNode& host) {
 }
 
 std::uint32_t AveragesBuilder::second_key(const HostNode& host) {
-  if (host.table == HostTable::kCall || group_by_ == GroupBy::kName) return 0;
-  if (group_by_ == GroupBy::kStack) return stacks_.at(host);
+  if (host.table == HostTable::kCall || options_.group_by == GroupBy::kName) return 0;
+  if (options_.group_by == GroupBy::kStack) return stacks_.at(host);
   return host.table == HostTable::kOp ? rows_.shapes(trace_.ops.shapes[host.op()]) : 0;
 }
 
@@ -268,7 +258,8 @@ void AveragesBuilder::open(const HostNode& host) {
       node.file_order = trace_.ops.file_order[host.op()];
       // A product inside another product repeats its work.
       if (open_with_flops_ == 0) node.flops = flops_of(host.op());
-      if (node.flops > 0) ++open_with_flops_;
+      node.covers_flops = node.flops > 0 || trace_.ops.flops[host.op()].has_value();
+      if (node.covers_flops) ++open_with_flops_;
       break;
     case HostTable::kSpan:
       node.name = rows_.canonical_name(host.name);
@@ -311,7 +302,7 @@ void AveragesBuilder::flush_waiting_child(std::size_t depth) {
 void AveragesBuilder::close() {
   Node node = stack_.back();
   stack_.pop_back();
-  if (node.flops > 0) --open_with_flops_;
+  if (node.covers_flops) --open_with_flops_;
   if (--open_in_row_[node.row] == 0) rows_[node.row].inclusive_ns += node.end_ns - node.start_ns;
   if (node.has_waiting_child) merge_waiting_child(node);
   if (stack_.empty()) {
@@ -355,7 +346,7 @@ void AveragesBuilder::add_memory_without_owner() {
   if (memory_.empty()) return;
   for (const MemoryEventId id : memory_.without_owner()) {
     const TimeNs time = trace_.memory_events.time_ns[id];
-    if (!is_in_window(time)) continue;
+    if (!options_.counts(time)) continue;
     Node node;
     node.start_ns = node.end_ns = time;
     node.row = rows_.find_text("[memory]");
@@ -367,8 +358,16 @@ void AveragesBuilder::add_memory_without_owner() {
 
 }  // namespace
 
+bool AveragesOptions::counts(TimeNs start_ns) const {
+  if (!window) return true;
+  if (start_ns < window->start_ns || start_ns >= window->end_ns) return false;
+  const auto next = std::partition_point(left_out.begin(), left_out.end(),
+                                         [&](const Interval& each) { return each.end_ns <= start_ns; });
+  return next == left_out.end() || start_ns < next->start_ns;
+}
+
 Averages compute_averages(const Trace& trace, const AveragesOptions& options) {
-  if (options.group_by == GroupBy::kModule) return compute_module_averages(trace, options.window);
+  if (options.group_by == GroupBy::kModule) return compute_module_averages(trace, options);
   return AveragesBuilder(trace, options, std::nullopt).build();
 }
 

@@ -42,7 +42,9 @@ struct AveragesOptions {
   // the operators carry none.
   bool python_stacks = false;
   std::optional<Interval> window{};  // only events that start in it; missing: the whole file, as torch does
-  IntervalSet left_out{};            // of the window: disturbed steps; not with GroupBy::kModule
+  IntervalSet left_out{};            // of the window: gaps between steps, disturbed steps
+  // Does what starts then count?
+  [[nodiscard]] bool counts(TimeNs start_ns) const;
 };
 
 struct Averages {

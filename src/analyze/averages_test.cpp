@@ -161,6 +161,20 @@ TEST(Averages, ShapesAreTorchsText) {
   EXPECT_EQ(averages.rows[2].input_shapes, "[]");
 }
 
+TEST(Averages, WhatAnOperatorToldCoversThoseInsideAlsoWhereItIsNothing) {
+  Trace trace = trace_from_text(R"(
+    op        [view======][mm=]
+    op          [inner]
+    where
+      mm = aten::mm shapes [[2,3],[3,4]]
+  )");
+  trace.ops.flops[op_named(trace, "view")] = 0;
+  trace.ops.flops[op_named(trace, "inner")] = 100;
+  std::int64_t sum = 0;
+  for (const AverageRow& row : compute_averages(trace, {}).rows) sum += row.flops;
+  EXPECT_EQ(sum, 2 * 2 * 3 * 4);
+}
+
 TEST(Averages, StacksAreThePythonFramesWhenAskedFor) {
   const Trace trace = trace_from_text(R"(
     py        [train==============]

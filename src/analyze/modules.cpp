@@ -70,9 +70,9 @@ void add_self(AverageRow& row, DurationNs forward_cpu_ns, const Charge& charge) 
 
 class ModuleSums {
  public:
-  ModuleSums(const Trace& trace, const std::optional<Interval>& window)
+  ModuleSums(const Trace& trace, const AveragesOptions& options)
       : trace_(trace),
-        window_(window),
+        options_(options),
         links_(compute_backward_links(trace)),
         device_time_(compute_operator_device_time(trace)) {}
 
@@ -80,9 +80,6 @@ class ModuleSums {
   Averages by_operators();
 
  private:
-  [[nodiscard]] bool is_in_window(TimeNs start_ns) const {
-    return !window_ || (start_ns >= window_->start_ns && start_ns < window_->end_ns);
-  }
   // What one operator adds to the place it is charged to.
   [[nodiscard]] Charge charge_of(OpId op) const {
     Charge out;
@@ -98,7 +95,7 @@ class ModuleSums {
   [[nodiscard]] Column<FrameId, std::uint8_t> find_nested_namesakes() const;
 
   const Trace& trace_;
-  std::optional<Interval> window_;
+  const AveragesOptions& options_;
   BackwardLinks links_;
   OperatorDeviceTime device_time_;
   Column<FrameId, FrameId> module_parent_;  // nearest module frame strictly around; for every frame
@@ -143,7 +140,7 @@ void ModuleSums::add_frame_rows(Column<FrameId, Charge>& charges, Rows& rows) co
   Column<FrameId, DurationNs> nested_cpu;
   nested_cpu.raw().resize(charges.size());
   for (const FrameId frame : trace_.frames.ids().ids()) {
-    if (is_module_[frame] == 0 || !is_in_window(trace_.frames.start_ns[frame])) continue;
+    if (is_module_[frame] == 0 || !options_.counts(trace_.frames.start_ns[frame])) continue;
     const FrameId outer = module_parent_[frame];
     if (outer.has_value()) nested_cpu[outer] += trace_.frames.end_ns[frame] - trace_.frames.start_ns[frame];
   }
@@ -154,7 +151,7 @@ void ModuleSums::add_frame_rows(Column<FrameId, Charge>& charges, Rows& rows) co
   }
   const Column<FrameId, std::uint8_t> is_nested_namesake = find_nested_namesakes();
   for (const FrameId frame : trace_.frames.ids().ids()) {
-    if (is_module_[frame] == 0 || !is_in_window(trace_.frames.start_ns[frame])) continue;
+    if (is_module_[frame] == 0 || !options_.counts(trace_.frames.start_ns[frame])) continue;
     const DurationNs cpu = trace_.frames.end_ns[frame] - trace_.frames.start_ns[frame];
     AverageRow& row = rows[trace_.frames.name[frame]];
     ++row.count;
@@ -173,7 +170,7 @@ Averages ModuleSums::by_frames() {
   Charge outside;
   std::int64_t outside_count = 0;
   for (const OpId op : trace_.ops.ids().ids()) {
-    if (!is_in_window(trace_.ops.start_ns[op])) continue;
+    if (!options_.counts(trace_.ops.start_ns[op])) continue;
     const OpId cause = links_.is_backward[op] != 0 ? links_.forward[op] : op;
     FrameId frame = cause.has_value() ? operator_frames[cause] : FrameId();
     if (frame.has_value() && is_module_[frame] == 0) frame = module_parent_[frame];
@@ -203,7 +200,7 @@ Averages ModuleSums::by_operators() {
   }
   Rows rows(trace_);
   for (const OpId op : trace_.ops.ids().ids()) {
-    if (!is_in_window(trace_.ops.start_ns[op])) continue;
+    if (!options_.counts(trace_.ops.start_ns[op])) continue;
     const bool is_linked = links_.is_backward[op] != 0 && links_.forward[op].has_value();
     const OpId place = outermost[is_linked ? links_.forward[op] : op];
     AverageRow& row = rows[trace_.ops.name[place]];
@@ -222,8 +219,8 @@ Averages ModuleSums::by_operators() {
 
 }  // namespace
 
-Averages compute_module_averages(const Trace& trace, const std::optional<Interval>& window) {
-  ModuleSums sums(trace, window);
+Averages compute_module_averages(const Trace& trace, const AveragesOptions& options) {
+  ModuleSums sums(trace, options);
   for (const StringId name : trace.frames.name.raw()) {
     if (is_module_frame_name(trace.text(name))) return sums.by_frames();
   }

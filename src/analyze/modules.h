@@ -10,7 +10,8 @@
 namespace stepscope {
 
 // Rows: count = calls of the module (of the outermost operator); times with nested modules, `self` without; the
-// backward operators' CPU time is in both. Memory and FLOPs are not split by module and stay 0.
-[[nodiscard]] Averages compute_module_averages(const Trace& trace, const std::optional<Interval>& window);
+// backward operators' CPU time is in both. Of `options` window and left_out count, by the start of frames and
+// operators. Memory and FLOPs are not split by module and stay 0.
+[[nodiscard]] Averages compute_module_averages(const Trace& trace, const AveragesOptions& options);
 
 }  // namespace stepscope

@@ -98,6 +98,29 @@ TEST(Modules, AModuleInsideItsNamesakeCountsItsTimeOnce) {
   EXPECT_EQ(row.cpu_time_total_ns, 140'000);
 }
 
+// The second call starts in what is left out.
+TEST(Modules, WhatStartsOutsideOfTheStepsCountsNowhere) {
+  const Trace trace = trace_from_text(R"(
+    py        [a===][a===]      [a===]
+    op         [mm1] [mm2]       [mm3]
+    gpu/7       [K1=] [K2=]       [K3=]
+    where
+      a = nn.Module: Linear_0
+      mm1 = aten::mm ext 1
+      mm2 = aten::mm ext 2
+      mm3 = aten::mm ext 3
+      K1 = k ext 1
+      K2 = k ext 2
+      K3 = k ext 3
+  )");
+  AveragesOptions options{.group_by = GroupBy::kModule};
+  options.window = Interval{0, 200'000};
+  options.left_out = {{60'000, 180'000}};
+  const AverageRow row = row_named(compute_averages(trace, options), "nn.Module: Linear_0");
+  EXPECT_EQ(row.count, 2);
+  EXPECT_EQ(row.device_time_total_ns, 2 * 50'000);
+}
+
 TEST(BackwardLinks, WorkWithANumberInsideBackwardIsRecomputed) {
   const Trace trace = trace_from_text(R"(
     op        [first]

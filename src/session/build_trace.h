@@ -37,7 +37,7 @@ struct TraceFlags {
 struct BuiltTrace {
   Trace trace;
   std::uint64_t open_span_count = 0;  // Recording's, and asynchronous spans whose end did not come
-  std::optional<double> flops;        // sum of what operators told; missing when none did
+  std::optional<double> flops;  // sum of what operators told, not of those inside such a one; missing when none did
 };
 
 // Times of the trace count from the start of the UTC day in which the recording began, which all processes of a run

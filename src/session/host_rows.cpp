@@ -54,6 +54,7 @@ class HostRows {
   void add_interval(const Record& record, const RecordDetail* detail);
   void add_point(const Record& record, const RecordDetail* detail);
   void add_op(const Record& record, const RecordDetail* detail);
+  void add_flops(TimeNs start_ns, double flops);
   void add_span(const Record& record, const RecordDetail* detail);
   void add_counter(const Record& record);
   void add_instant(const Record& record);
@@ -73,6 +74,7 @@ class HostRows {
   NameRows* names_ = nullptr;
   std::int64_t thread_id_ = 0;
   ThreadId thread_;
+  std::optional<TimeNs> told_since_ns_;  // start of the outermost operator so far that told its FLOPs
 };
 
 void HostRows::add_thread(const ThreadRecords& thread) {
@@ -81,6 +83,7 @@ void HostRows::add_thread(const ThreadRecords& thread) {
   fragment_ = &fragment;
   names_ = &names;
   thread_id_ = thread.thread_id;
+  told_since_ns_.reset();
   const std::string tid = std::to_string(thread.thread_id);
   thread_ = fragment.thread(pid_, tid);
   const auto detail_of = [&](const Record& record) {
@@ -139,7 +142,7 @@ void HostRows::add_op(const Record& record, const RecordDetail* detail) {
   row.file_order = next_order_++;
   if (detail != nullptr) {
     if (detail->flops >= 0) {
-      flops_ = flops_.value_or(0) + detail->flops;
+      add_flops(record.start_ns, detail->flops);
       constexpr double kMostFlops = 9e18;  // of 64 bits; no call computes so much
       row.flops = std::llround(std::min(detail->flops, kMostFlops));
     }
@@ -148,6 +151,14 @@ void HostRows::add_op(const Record& record, const RecordDetail* detail) {
     row.call_stack = fragment_->strings.intern(stacks_.text(*detail));
   }
   fragment_->ops.push_back(row);
+}
+
+// What an operator told covers all that is nested in it. Operators come by falling ends, so one that starts after
+// another's start lies inside that.
+void HostRows::add_flops(TimeNs start_ns, double flops) {
+  if (told_since_ns_ && start_ns >= *told_since_ns_) return;
+  told_since_ns_ = start_ns;
+  flops_ = flops_.value_or(0) + flops;
 }
 
 void HostRows::add_counter(const Record& record) {

@@ -14,7 +14,7 @@ namespace stepscope {
 
 struct HostTotals {
   std::uint64_t async_without_end_count = 0;
-  std::optional<double> flops;  // sum of what operators told; missing when none did
+  std::optional<double> flops;  // sum of what operators told, not of those inside such a one; missing when none did
 };
 
 // Adds the rows of all threads.

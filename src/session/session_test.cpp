@@ -165,6 +165,26 @@ TEST(Session, SumsTheFlopsThatOperatorsTell) {
   }
 }
 
+TEST(Session, CountsFlopsThatNestedOperatorsTellOnce) {
+  ProfilingSession session({.with_flops = true});
+  ASSERT_TRUE(session.start());
+  {
+    const OpSpan untold("my::block");
+    for (int i = 0; i < 2; ++i) {
+      const OpSpan whole("my::linear", {}, 100);
+      { const OpSpan product("my::mm", {}, 90); }
+      { const OpSpan sum("my::add", {}, 10); }
+    }
+    { const OpSpan nothing("my::view", {}, 0); }
+    { const OpSpan after("my::mm", {}, 7); }
+  }
+  std::thread other([] { const OpSpan op("my::mm", {}, 1000); });
+  other.join();
+  ASSERT_TRUE(session.stop());
+  EXPECT_EQ(session.last_trace()->flops(), 1207.0);
+  EXPECT_EQ(session.last_trace()->counts().operators, 10U);
+}
+
 TEST(Session, RefusesASecondOneInTheProcess) {
   ProfilingSession first({.schedule = cycles(5, 1, 1)});
   ASSERT_TRUE(first.start());

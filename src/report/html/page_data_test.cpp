@@ -113,6 +113,30 @@ TEST(PageData, GapsAddUpToTheIdleTimeByCause) {
   EXPECT_EQ(sums, facts.main_idle()->blame_ns);
 }
 
+// Step 5 was recorded but for its span.
+TEST(PageData, ModulesAndOperatorsAreOfTheSameSteps) {
+  const Trace trace = trace_from_text(R"(
+    step      [4         ]            [6         ]
+    op         [mm      ]  [mm      ]  [mm      ]
+    call         [L1]        [L2]        [L3]
+    gpu/7            [K1]        [K2]        [K3]
+    where
+      mm = aten::mm
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      L3 = cudaLaunchKernel corr 3
+      K1 = gemm corr 1
+      K2 = gemm corr 2
+      K3 = gemm corr 3
+  )");
+  const Facts facts = compute_facts(trace, {});
+  ASSERT_EQ(facts.steps.steps.size(), 2U);
+  const PageReader page(build_page_bytes(trace, facts, {}));
+  EXPECT_EQ(page.texts("modules", "name"), (std::vector<std::string>{"aten::mm"}));
+  EXPECT_EQ(page.numbers("modules", "count"), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(page.numbers("modules", "device_ns"), (std::vector<std::int64_t>{80'000}));
+}
+
 TEST(PageRows, OfTooManyTheShortestAreLeftOutAndCounted) {
   const Trace trace = trace_from_text(kPicture);
   const PageRows all = choose_page_rows(trace, 100, 100);
