@@ -5,6 +5,7 @@
 //   steps                latencies (for the first boundary); the window of all accounts comes from here
 //   ledger, memory       the window
 //   busy                 classes and window; path: the host's side of the window
+//   device_launches      launches again, of the main device alone
 //   flops                the window; efficiency follows from it
 //   idle, waits          busy and path meet
 //   what_ifs             everything but idle
@@ -58,6 +59,9 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
       [&] {
         facts.busy = compute_busy(trace, facts.timeline, facts.classes, facts.steps, options.device_number);
         facts.main_device = choose_main_device(trace, facts.busy, options.device_number);
+        if (facts.busy.size() > 1) {
+          facts.device_launches = compute_launches(trace, facts.timeline, facts.main_busy()->device);
+        }
         facts.ledger = compute_ledger(trace, facts.timeline, facts.launches, facts.steps);
         facts.memory = compute_memory_levels(trace, facts.steps);
         facts.flops = compute_flops(trace, facts.steps);

@@ -35,8 +35,10 @@ struct Facts {
   Efficiency efficiency;
   MemoryLevels memory;
   WhatIfs what_ifs;
+  Launches device_launches;     // of the main device alone; empty where no other has GPU events
   std::size_t main_device = 0;  // index into busy and idle; meaningless when busy is empty
   [[nodiscard]] const DeviceBusy* main_busy() const { return busy.empty() ? nullptr : &busy[main_device]; }
+  [[nodiscard]] const Launches& main_launches() const { return busy.size() > 1 ? device_launches : launches; }
   [[nodiscard]] const DeviceIdle* main_idle() const { return idle.empty() ? nullptr : &idle[main_device]; }
 };
 

@@ -27,12 +27,13 @@ struct Samples {
 };
 
 // For each event: did everything before it on its stream end by the time its launch call began?
-void sample_latencies(const Trace& trace, const GpuTimeline& timeline, Samples& samples) {
+void sample_latencies(const Trace& trace, const GpuTimeline& timeline, std::optional<DeviceId> device,
+                      Samples& samples) {
   constexpr TimeNs kNothingYet = std::numeric_limits<TimeNs>::min();
   const GpuEvents& events = trace.gpu_events;
   std::vector<TimeNs> stream_end(trace.streams.size(), kNothingYet);
   for (const GpuEventId id : events.ids().ids()) {
-    if (events.fault[id] == TimeFault::kDuplicate) continue;
+    if (events.fault[id] == TimeFault::kDuplicate || (device && events.device[id] != *device)) continue;
     const TimeNs start = events.start_ns[id];
     TimeNs& last_end = stream_end[events.stream[id].value];
     const CallId call = events.call[id];
@@ -52,13 +53,23 @@ void sample_latencies(const Trace& trace, const GpuTimeline& timeline, Samples& 
   }
 }
 
-void count_launches(const Trace& trace, Launches& launches) {
+// A graph may have events on several devices.
+std::int64_t count_events(const Trace& trace, CallId call, std::optional<DeviceId> device) {
+  if (!device) return trace.calls.gpu_count[call];
+  const auto events = trace.gpu_events_of(call);
+  return std::count_if(events.begin(), events.end(),
+                       [&](GpuEventId id) { return trace.gpu_events.device[id] == *device; });
+}
+
+void count_launches(const Trace& trace, std::optional<DeviceId> device, Launches& launches) {
   for (const CallId call : trace.calls.ids().ids()) {
     if (!launches_work(trace, call)) continue;
+    const std::int64_t event_count = count_events(trace, call, device);
+    if (device && event_count == 0) continue;
     ++launches.launch_count;
     if (!is_graph_launch(trace, call)) continue;
     ++launches.graph_launch_count;
-    launches.graph_event_count += trace.calls.gpu_count[call];
+    launches.graph_event_count += event_count;
   }
 }
 
@@ -89,11 +100,11 @@ DurationNs Launches::latency_ns(bool graph) const {
   return plain_latency_ns.value_or(kFallbackLatencyNs);
 }
 
-Launches compute_launches(const Trace& trace, const GpuTimeline& timeline) {
+Launches compute_launches(const Trace& trace, const GpuTimeline& timeline, std::optional<DeviceId> device) {
   Launches launches;
-  count_launches(trace, launches);
+  count_launches(trace, device, launches);
   Samples samples;
-  sample_latencies(trace, timeline, samples);
+  sample_latencies(trace, timeline, device, samples);
   launches.plain_latency_ns = median_ns(samples.plain_on_empty_stream);
   launches.graph_latency_ns = median_ns(samples.graph_on_empty_stream);
   launches.latency_count = static_cast<std::int64_t>(samples.all.size());
@@ -104,7 +115,7 @@ Launches compute_launches(const Trace& trace, const GpuTimeline& timeline) {
   launches.kernel_count = static_cast<std::int64_t>(samples.kernels.size());
   for (const DurationNs each : samples.kernels) launches.short_kernel_count += each < kShortKernelNs ? 1 : 0;
   launches.median_kernel_ns = median_ns(samples.kernels);
-  const QueueDepth depth = compute_queue_depth_summary(trace, timeline);
+  const QueueDepth depth = compute_queue_depth_summary(trace, timeline, device);
   launches.max_queue_depth_count = depth.max_count;
   launches.mean_queue_depth = depth.mean;
   return launches;

@@ -34,7 +34,9 @@ struct Launches {
   std::optional<double> mean_queue_depth;  // over time, in the span from the first launch to the last event
 };
 
-[[nodiscard]] Launches compute_launches(const Trace& trace, const GpuTimeline& timeline);
+// With `device`, of what runs on that one alone; a launch of which no event is known is then of none.
+[[nodiscard]] Launches compute_launches(const Trace& trace, const GpuTimeline& timeline,
+                                        std::optional<DeviceId> device = std::nullopt);
 
 // Does the call launch work on the GPU, by its kind or because GPU events say so?
 [[nodiscard]] bool launches_work(const Trace& trace, CallId call);

@@ -51,6 +51,40 @@ TEST(Launches, ANegativeLatencyIsCountedAndNeverFolded) {
   EXPECT_EQ(launches.plain_latency_ns, 80'000);
 }
 
+TEST(Launches, OfOneDeviceAlone) {
+  const Trace trace = trace_from_text(R"(
+    call      [L1][M1][M2][G=]
+    gpu/7          [K1===]     [A][B]
+    gpu1/7             [N1][N2]      [C]
+    where
+      L1 = cudaLaunchKernel corr 1
+      M1 = cudaLaunchKernel corr 2
+      M2 = cudaLaunchKernel corr 3
+      G = cudaGraphLaunch corr 4
+      K1 = a corr 1
+      N1 = b corr 2
+      N2 = b corr 3
+      A = a corr 4
+      B = a corr 4
+      C = b corr 4
+  )");
+  const GpuTimeline timeline = compute_gpu_timeline(trace);
+  EXPECT_EQ(compute_launches(trace, timeline).kernel_count, 6);
+  const Launches first = compute_launches(trace, timeline, DeviceId(0));
+  EXPECT_EQ(first.launch_count, 2);
+  EXPECT_EQ(first.latency_count, 2);
+  EXPECT_EQ(first.kernel_count, 3);
+  EXPECT_EQ(first.graph_launch_count, 1);
+  EXPECT_EQ(first.graph_event_count, 2);
+  EXPECT_EQ(first.max_queue_depth_count, 1);
+  const Launches second = compute_launches(trace, timeline, DeviceId(1));
+  EXPECT_EQ(second.launch_count, 3);
+  EXPECT_EQ(second.latency_count, 2) << "the graph's first event runs on the other device";
+  EXPECT_EQ(second.kernel_count, 3);
+  EXPECT_EQ(second.graph_event_count, 1);
+  EXPECT_EQ(second.median_kernel_ns, 40'000);
+}
+
 TEST(Launches, AGraphIsOneLaunchWithOneLatency) {
   const Trace trace = trace_from_text(R"(
     call      [G1]               [G2]

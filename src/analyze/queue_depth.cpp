@@ -14,13 +14,19 @@ struct Edges {
   double life_ns = 0;          // sum of end - begin
 };
 
-Edges collect_edges(const Trace& trace, const GpuTimeline& timeline) {
+Edges collect_edges(const Trace& trace, const GpuTimeline& timeline, std::optional<DeviceId> device) {
   Edges edges;
   for (const CallId call : trace.calls.ids().ids()) {
     if (trace.calls.gpu_count[call] == 0) continue;
     const TimeNs begin = trace.calls.start_ns[call];
     TimeNs end = begin;
-    for (const GpuEventId id : trace.gpu_events_of(call)) end = std::max(end, timeline.end_ns[id]);
+    bool any = false;
+    for (const GpuEventId id : trace.gpu_events_of(call)) {
+      if (device && trace.gpu_events.device[id] != *device) continue;
+      any = true;
+      end = std::max(end, timeline.end_ns[id]);
+    }
+    if (!any) continue;
     edges.begins.push_back(begin);
     edges.ends.push_back(end);
     edges.life_ns += static_cast<double>(end - begin);
@@ -45,8 +51,9 @@ void walk(const Edges& edges, Visit&& visit) {
 
 }  // namespace
 
-QueueDepth compute_queue_depth_summary(const Trace& trace, const GpuTimeline& timeline) {
-  const Edges edges = collect_edges(trace, timeline);
+QueueDepth compute_queue_depth_summary(const Trace& trace, const GpuTimeline& timeline,
+                                       std::optional<DeviceId> device) {
+  const Edges edges = collect_edges(trace, timeline, device);
   QueueDepth depth;
   if (edges.begins.empty()) return depth;
   walk(edges, [&](TimeNs, std::int64_t count) { depth.max_count = std::max(depth.max_count, count); });
@@ -56,7 +63,7 @@ QueueDepth compute_queue_depth_summary(const Trace& trace, const GpuTimeline& ti
 }
 
 std::vector<QueueSample> compute_queue_depth(const Trace& trace, const GpuTimeline& timeline) {
-  const Edges edges = collect_edges(trace, timeline);
+  const Edges edges = collect_edges(trace, timeline, std::nullopt);
   std::vector<QueueSample> samples;
   samples.reserve(edges.begins.size() * 2);
   walk(edges, [&](TimeNs at, std::int64_t count) { samples.push_back({at, count}); });

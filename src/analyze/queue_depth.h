@@ -13,6 +13,7 @@ struct QueueDepth {
   std::optional<double> mean;  // missing when nothing was launched
 };
 
-[[nodiscard]] QueueDepth compute_queue_depth_summary(const Trace& trace, const GpuTimeline& timeline);
+[[nodiscard]] QueueDepth compute_queue_depth_summary(const Trace& trace, const GpuTimeline& timeline,
+                                                     std::optional<DeviceId> device);
 
 }  // namespace stepscope

@@ -170,7 +170,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.steps = facts.steps;
   report.steps.source_detail = clean_text(facts.steps.source_detail);
   report.devices = build_devices(trace, facts);
-  report.launches = facts.launches;
+  report.launches = facts.main_launches();
   report.flops = facts.flops;
   report.efficiency = facts.efficiency;
   report.memory = facts.memory;

@@ -1,6 +1,9 @@
 // From a drawn trace to a report: nothing is lost on the way, and the excerpt shows what was drawn.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "report/json.h"
 #include "report/report.h"
 #include "report/step_table.h"
 #include "report/terminal.h"
@@ -54,7 +57,7 @@ TEST(BuildReport, TakesTheFactsOver) {
   EXPECT_FALSE(report.shown_finding.has_value());
 }
 
-TEST(BuildReport, TablesAreOfTheDeviceThatIsShown) {
+TEST(BuildReport, TablesAndLaunchesAreOfTheDeviceThatIsShown) {
   const Trace trace = trace_from_text(R"(
     step      [4                           ][5                           ]
     op         [mm  ]   [add ]               [mm  ]   [add ]
@@ -91,12 +94,18 @@ TEST(BuildReport, TablesAreOfTheDeviceThatIsShown) {
     EXPECT_EQ(report.tables->operators_by_device[0].name, number == 0 ? "aten::mm" : "aten::add");
     EXPECT_EQ(report.tables->operator_device_total_ns, report.tables->kernel_total_ns);
     EXPECT_EQ(report.tables->operators_by_cpu.size(), report.tables->operator_count);
+    EXPECT_EQ(report.launches.kernel_count, 2);
+    EXPECT_EQ(report.launches.latency_count, 2);
+    EXPECT_EQ(report.launches.median_kernel_ns, report.main_device()->busy.gpu_busy_ns / 2);
+    EXPECT_EQ(nlohmann::json::parse(write_json(report))["launches"]["device"], number);
     const std::string text = write_terminal(report, {});
     const std::string name = std::to_string(number);
     EXPECT_NE(text.find("Kernels of device " + name + " by time per step"), std::string::npos) << text;
     EXPECT_NE(text.find("Operators by own time on device " + name + " per step"), std::string::npos) << text;
   }
-  EXPECT_EQ(write_terminal(build(Built(), options), {}).find("of device"), std::string::npos);
+  const Report alone = build(Built(), options);
+  EXPECT_EQ(write_terminal(alone, {}).find("of device"), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::parse(write_json(alone))["launches"]["device"].is_null());
 }
 
 // Step 5 was recorded but for its span: what it did is in no sum, or the steps would seem to do half as much more.

@@ -50,13 +50,15 @@ Json report_json(const Report& report) {
   out["memory"] = memory_json(report.memory);
   out["what_if"] = what_if_json(report.what_ifs);
   out["synchronizations"] = synchronizations_json(report);
+  // The device that a table is of; null where the recording has one only.
+  const Json device = report.devices.size() > 1 ? Json(report.main_device()->number) : Json(nullptr);
   out["launches"] = launches_json(report.launches);
+  out["launches"]["device"] = device;
   out["ledger"] = ledger_json(report.ledger);
   out["notes"] = notes_json(report.notes);
   if (report.tables) {
     out["tables"] = tables_json(*report.tables);
-    const bool is_of_one = report.devices.size() > 1;
-    out["tables"]["device"] = is_of_one ? Json(report.main_device()->number) : Json(nullptr);
+    out["tables"]["device"] = device;
   }
   return out;
 }

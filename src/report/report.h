@@ -105,7 +105,7 @@ struct Report {
   Ledger ledger;
   Steps steps;
   std::vector<DeviceReport> devices;  // those with GPU events
-  Launches launches;
+  Launches launches;                  // of the main device
   Flops flops;
   Efficiency efficiency;
   MemoryLevels memory;

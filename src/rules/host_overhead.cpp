@@ -62,7 +62,7 @@ void add_kernels(const RuleInput& input, Finding& finding) {
   std::int64_t events = 0;
   for (const std::int64_t count : busy.count_by_kind) events += count;
   std::string text = format_count(static_cast<double>(events) / step_count(input)) + " GPU events a step";
-  const Launches& launches = input.facts.launches;
+  const Launches& launches = input.facts.main_launches();
   if (launches.median_kernel_ns) text += ", half of them shorter than " + format_duration(*launches.median_kernel_ns);
   text += "; a launch reaches an idle GPU after " + format_duration(launches.latency_ns(false)) + ".";
   finding.evidence.push_back({text, std::nullopt});
