@@ -41,9 +41,12 @@ std::string find_missing_flops(const Trace& trace, const Flops& flops) {
   if (!flops.shapes_recorded && find_framework(trace) == Framework::kJax) {
     return "traces of JAX hold no operator shapes";
   }
+  if (!flops.shapes_recorded && find_recording_tool(trace) == RecordingTool::kOther) {
+    return "the file holds no operator shapes";
+  }
   if (!flops.shapes_recorded) {
     return fit_recording_words(
-        trace.info, "the trace has no operator shapes: record with torch.profiler.profile(record_shapes=True)");
+        trace, "the trace has no operator shapes: record with torch.profiler.profile(record_shapes=True)");
   }
   if (flops.total > 0) return "";
   return "no operator of the steps has a FLOP formula (the operators of a replayed CUDA graph and of compiled kernels "

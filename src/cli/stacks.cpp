@@ -29,7 +29,7 @@ std::string why_nothing(const Trace& trace, std::string_view metric) {
            "was there when the recording began";
   }
   if (!has_stacks) {
-    return fit_recording_words(trace.info,
+    return fit_recording_words(trace,
                                "no stacks in this file: record with torch.profiler.profile(..., with_stack=True)");
   }
   if (metric.starts_with("self_cpu_time")) return "no Python frame took a microsecond of its own";

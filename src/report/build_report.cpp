@@ -164,6 +164,7 @@ Report build_report(const Trace& trace, const Facts& facts, std::vector<Finding>
   report.status = find_status(trace, facts);
   report.asked = options.asked;
   report.info = clean_info(trace.info);
+  report.tool = find_recording_tool(trace);
   report.devices_present = trace.devices.number.raw();
   report.notes = clean_notes(trace.notes);
   report.ledger = facts.ledger;

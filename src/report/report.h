@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyze/facts.h"
+#include "analyze/recording_words.h"
 #include "base/result.h"
 #include "report/excerpt.h"
 #include "rules/finding.h"
@@ -100,6 +101,7 @@ struct Report {
   ReportStatus status = ReportStatus::kComplete;
   Asked asked;
   TraceInfo info;
+  RecordingTool tool = RecordingTool::kTorch;
   std::vector<std::int64_t> devices_present;  // numbers of all devices in the file, also those without events
   std::vector<Note> notes;                    // examples are clean text
   Ledger ledger;

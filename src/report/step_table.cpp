@@ -138,7 +138,7 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
                   steps.p10_ns,
                   steps.p90_ns,
                   facts.ledger.headline_withheld,
-                  fit_recording_words(trace.info,
+                  fit_recording_words(trace,
                                       "Call prof.step() in the loop, or name the span that is one step: "
                                       "--steps NAME"),
                   find_launch_blocking(RuleInput{trace, facts}) ? kLaunchesBlocked : "",

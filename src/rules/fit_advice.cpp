@@ -17,6 +17,7 @@ namespace {
 struct OtherAdvice {
   std::string_view id;
   std::vector<std::string> lines;
+  bool is_last_resort = false;  // only where nothing else is left
 };
 
 const std::vector<OtherAdvice>& jax_advice() {
@@ -35,15 +36,28 @@ const std::vector<OtherAdvice>& jax_advice() {
       {"blocking-copy", {"jax.device_put(batch) for the next step before this one is read"}},
       {"exposed-copy", {"jax.device_put(batch) for the next step before this one is read"}},
       {"data-loader-stall", {"Make the next batch in another thread or process, and jax.device_put it ahead"}},
+      {"allocator-thrash",
+       {"Let XLA keep its pool: XLA_PYTHON_CLIENT_PREALLOCATE=true, and no XLA_PYTHON_CLIENT_ALLOCATOR=platform"}},
+      {"unfused-optimizer", {"The update inside the step's jax.jit, so that XLA fuses it"}},
+      {"outlier-step",
+       {"stepscope view FILE shows this step; jax.config.update('jax_log_compiles', True) whether it was compiled "
+        "again"},
+       true},
+      {"graph-step", {"To see operators: XLA_FLAGS=--xla_gpu_enable_command_buffer= (empty) for one recording"}},
+      {"exposed-communication", {"XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true"}},
+      {"odd-matmul-sizes", {"Make hidden width, vocabulary and batch multiples of 8, better 64"}},
+  };
+  return kTable;
+}
+
+// Of files that JAX's own profiler wrote.
+const std::vector<OtherAdvice>& jax_profiler_advice() {
+  static const std::vector<OtherAdvice> kTable = {
       {"profiler-distortion",
        {"Time the step without the profiler: jax.block_until_ready around 20 steps",
         "Record less: jax.profiler.ProfileOptions, python_tracer_level = 0, host_tracer_level = 1"}},
       {"warm-up-in-window", {"Call the jitted step a few times before jax.profiler.start_trace"}},
-      {"outlier-step", {"jax.config.update('jax_log_compiles', True) shows whether a step was compiled again"}},
       {"host-pause", {"jax.profiler.TraceAnnotation(\"name\") around parts of the loop names the pause"}},
-      {"graph-step", {"To see operators: XLA_FLAGS=--xla_gpu_enable_command_buffer= (empty) for one recording"}},
-      {"exposed-communication", {"XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true"}},
-      {"odd-matmul-sizes", {"Make hidden width, vocabulary and batch multiples of 8, better 64"}},
       {"incomplete-data", {"Record again: a few steps between jax.profiler.start_trace and stop_trace"}},
   };
   return kTable;
@@ -80,23 +94,59 @@ const std::vector<OtherAdvice>& cpp_advice() {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+template <std::size_t kCount>
+bool has_any(std::string_view line, const std::array<std::string_view, kCount>& words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(line, word); });
+}
+
 bool speaks_of_torch(std::string_view line) {
-  constexpr std::array<std::string_view, 16> kWords = {
-      "torch",      "TORCH", "profile(",        "DataLoader", "FSDP",    "DDP",         "with_stack=", "pin_memory",
-      "to(device,", "gc.",   "record_function", "Python",     ".item()", "prefetch_fa", "PYTORCH_",    "non_blocking"};
-  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return has(line, word); });
+  constexpr std::array<std::string_view, 13> kWords = {
+      "torch",      "TORCH",      "profile(",        "DataLoader",  "FSDP",     "DDP",         "with_stack=",
+      "pin_memory", "to(device,", "record_function", "prefetch_fa", "PYTORCH_", "non_blocking"};
+  return has_any(line, kWords);
+}
+
+bool speaks_of_python(std::string_view line) {
+  constexpr std::array<std::string_view, 3> kWords = {"gc.", "Python", ".item()"};
+  return has_any(line, kWords);
 }
 
 // What no line is left of gets `fallback`.
-void replace_advice(const std::vector<OtherAdvice>& table, std::string_view fallback, Finding& finding) {
+template <class Unfit>
+void replace_advice(const std::vector<OtherAdvice>& table, std::string_view fallback, const Unfit& is_unfit,
+                    Finding& finding) {
   const auto at =
       std::find_if(table.begin(), table.end(), [&](const OtherAdvice& row) { return row.id == finding.id; });
-  if (at != table.end()) {
+  if (at != table.end() && !at->is_last_resort) {
     finding.advice = at->lines;
     return;
   }
-  std::erase_if(finding.advice, speaks_of_torch);
-  if (finding.advice.empty()) finding.advice.emplace_back(fallback);
+  std::erase_if(finding.advice, is_unfit);
+  if (!finding.advice.empty()) return;
+  if (at != table.end()) {
+    finding.advice = at->lines;
+  } else {
+    finding.advice.emplace_back(fallback);
+  }
+}
+
+// A capture of a JAX program has the switches of `stepscope run`, and no calls of jax.profiler.
+void fit_to_jax(RecordingTool tool, Finding& finding) {
+  const bool is_jaxs_own = tool == RecordingTool::kJax;
+  if (is_jaxs_own) {
+    const auto& table = jax_profiler_advice();
+    const auto at =
+        std::find_if(table.begin(), table.end(), [&](const OtherAdvice& row) { return row.id == finding.id; });
+    if (at != table.end()) {
+      finding.advice = at->lines;
+      return;
+    }
+  } else {
+    for (std::string& line : finding.advice) line = fit_recording_words(tool, std::move(line));
+  }
+  const std::string_view fallback = is_jaxs_own ? "jax.profiler.TraceAnnotation names parts of the step"
+                                                : "nvtx.annotate(\"name\") around parts of the loop names them";
+  replace_advice(jax_advice(), fallback, speaks_of_torch, finding);
 }
 
 // CUDA graphs and compilation are advised by host-overhead and compute-bound.
@@ -139,26 +189,26 @@ void fit_to_stacks(const TraceInfo& info, Finding& finding) {
 void fit_advice(const RuleInput& input, std::vector<Finding>& findings) {
   if (findings.empty()) return;
   for (Finding& finding : findings) fit_to_stacks(input.trace.info, finding);
+  const RecordingTool tool = find_recording_tool(input.trace);
   const Framework framework = find_framework(input.trace);
   if (framework == Framework::kJax) {
-    for (Finding& finding : findings) {
-      replace_advice(jax_advice(), "jax.profiler.TraceAnnotation names parts of the step", finding);
-    }
+    for (Finding& finding : findings) fit_to_jax(tool, finding);
     return;
   }
   if (framework == Framework::kCpp) {
+    const auto is_unfit = [](std::string_view line) { return speaks_of_torch(line) || speaks_of_python(line); };
     for (Finding& finding : findings) {
       // First, so that the words of a recording are kept where they exist in C++ too.
-      for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
-      replace_advice(cpp_advice(), "STEPSCOPE_SPAN(\"name\") names parts of the step", finding);
-      for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
+      for (std::string& line : finding.advice) line = fit_recording_words(tool, std::move(line));
+      replace_advice(cpp_advice(), "STEPSCOPE_SPAN(\"name\") names parts of the step", is_unfit, finding);
+      for (std::string& line : finding.advice) line = fit_recording_words(tool, std::move(line));
     }
     return;
   }
   const bool compiled = is_torch_compiled(input.trace);
   for (Finding& finding : findings) {
     fit_to_compiled(finding, compiled, runs_as_graph(input));
-    for (std::string& line : finding.advice) line = fit_recording_words(input.trace.info, std::move(line));
+    for (std::string& line : finding.advice) line = fit_recording_words(tool, std::move(line));
   }
 }
 

@@ -29,6 +29,51 @@ TEST(FitAdvice, jax_hears_nothing_of_torch_whatever_the_rule) {
   }
 }
 
+TEST(FitAdvice, jax_keeps_what_is_true_of_python) {
+  MadeRun run;
+  run.text("PjitFunction(step)");
+  auto findings = advised("garbage-collection", "Or gc.disable() and gc.collect() once every few thousand steps");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "Or gc.disable() and gc.collect() once every few thousand steps");
+  findings = advised("outlier-step", "Batches of one size, or buckets of similar length");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "Batches of one size, or buckets of similar length");
+  findings = advised("outlier-step", "Find what changed: TORCH_LOGS=recompiles");
+  fit_advice(run.input(), findings);
+  EXPECT_NE(findings[0].advice[0].find("jax_log_compiles"), std::string::npos);
+}
+
+TEST(FitAdvice, a_capture_of_a_jax_program_has_no_jax_profiler) {
+  MadeRun run;
+  run.text("PjitFunction(step)");
+  run.trace.info.producer = "capture";
+  for (const Rule& rule : rules()) {
+    for (const char* line :
+         {"Record less: with_stack=False, record_shapes=False, profile_memory=False",
+          "Skip more: schedule(skip_first=10, wait=1, warmup=2, active=3)", "torch.compile(model)"}) {
+      auto findings = advised(rule.id, line);
+      fit_advice(run.input(), findings);
+      for (const std::string& each : findings[0].advice) {
+        for (const char* word : {"jax.profiler", "torch", "=True", "=False"}) {
+          EXPECT_EQ(each.find(word), std::string::npos) << rule.id << ": " << each;
+        }
+      }
+    }
+  }
+  auto findings =
+      advised("profiler-distortion", "Record less: with_stack=False, record_shapes=False, profile_memory=False");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "Record less: stepscope run --no-stacks, without --shapes");
+}
+
+TEST(FitAdvice, a_file_of_no_known_tool_hears_of_no_profilers_option) {
+  MadeRun run;
+  run.trace.info.producer = "chrome-json";
+  auto findings = advised("hidden-sync", "profile(..., with_stack=True) names the line");
+  fit_advice(run.input(), findings);
+  EXPECT_EQ(findings[0].advice[0], "a recording with Python stacks names the line");
+}
+
 TEST(FitAdvice, a_cpp_session_hears_nothing_of_python_whatever_the_rule) {
   MadeRun run;
   run.trace.info.producer = "stepscope session";

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyze/framework.h"
 #include "rules/costs.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
@@ -77,6 +78,8 @@ void add_kernels(const RuleInput& input, Finding& finding) {
 void add_costliest(const RuleInput& input, Finding& finding) {
   const DeviceIdle* idle = input.facts.main_idle();
   if (idle == nullptr) return;
+  const std::string between =
+      find_framework(input.trace) == Framework::kCpp ? "what is between operators" : "Python between operators";
   std::string text;
   int shown = 0;
   for (const DetailCost& detail : idle->details) {
@@ -84,8 +87,7 @@ void add_costliest(const RuleInput& input, Finding& finding) {
       continue;
     if (detail.label == HostLabel::kLaunch || detail.label == HostLabel::kOtherApi) continue;
     const std::string_view name = input.trace.text(detail.detail);
-    text += (text.empty() ? "" : ", ") +
-            (name.starts_with("ProfilerStep#") ? "Python between operators" : shortened(name, 50)) + " " +
+    text += (text.empty() ? "" : ", ") + (name.starts_with("ProfilerStep#") ? between : shortened(name, 50)) + " " +
             format_duration(per_step(input, detail.length_ns));
     if (++shown == 4) break;
   }

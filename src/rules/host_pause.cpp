@@ -6,6 +6,7 @@
 // advice names it. False alarms: evaluation or logging inside the recorded steps, which is real but perhaps wanted.
 #include <limits>
 
+#include "analyze/framework.h"
 #include "rules/pauses.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
@@ -26,7 +27,8 @@ std::string where_of(const RuleInput& input, const PauseSite& site) {
   const TimeNs middle = site.example.start_ns + site.example.length_ns() / 2;
   const HostPlace place = find_host_place(input.trace, input.facts.steps.main_thread, middle);
   if (!place.python_line.empty()) return "Python work at " + shortened(place.python_line, 100);
-  return "Python work that no event names";
+  return find_framework(input.trace) == Framework::kCpp ? "Work of the host that no event names"
+                                                        : "Python work that no event names";
 }
 
 // ", after span data, before span h2d" when nothing else names a pause: what ran last before it and first after it. An

@@ -4,7 +4,6 @@
 // A rule without a row here gets its own title, so that a new rule need not touch this file.
 #include <algorithm>
 
-#include "analyze/framework.h"
 #include "analyze/recording_words.h"
 #include "rules/costs.h"
 #include "rules/rules.h"
@@ -148,10 +147,7 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
   if (!has_steps(input)) {
     return "No steps are marked, so there is no step time; over the whole file the GPU is busy " +
            format_percent(share_of_window(input, busy->gpu_busy_ns)) + " of the time. " +
-           (find_framework(input.trace) == Framework::kJax
-                ? "Put each step in jax.profiler.StepTraceAnnotation, or name a span: --steps NAME."
-                : fit_recording_words(input.trace.info,
-                                      "Call prof.step() after each step, or name a span: --steps NAME."));
+           fit_recording_words(input.trace, "Call prof.step() after each step, or name a span: --steps NAME.");
   }
   if (!durations_are_sound(input)) {
     return "Some recorded durations cannot be true, so no cause is judged; with them corrected the GPU is busy " +

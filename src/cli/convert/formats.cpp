@@ -24,7 +24,7 @@ Status write_timeline(const Trace& trace, const ConvertRequest& request, Timelin
   const MemoryTimeline timeline = compute_memory_timeline(trace, request.device);
   if (!timeline.device_number) {
     return Error{ErrorCode::kNotFound,
-                 fit_recording_words(trace.info, "no memory events of a GPU; record with profile_memory=True"),
+                 fit_recording_words(trace, "no memory events of a GPU; record with profile_memory=True"),
                  request.source};
   }
   return write_memory_timeline(timeline, shape, request.source, sink);

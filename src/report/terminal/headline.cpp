@@ -125,7 +125,7 @@ void add_step_time(const Report& report, Page& page) {
     page.add(line);
     // The verdict may have said what to do already.
     if (report.verdict.find("--steps NAME") == std::string::npos) {
-      page.paragraph(fit_recording_words(report.info,
+      page.paragraph(fit_recording_words(report.tool,
                                          "Call prof.step() in the loop, or name the span that is one step: "
                                          "--steps NAME"),
                      kTextColumn);
@@ -190,7 +190,7 @@ std::optional<double> median_step_busy(const DeviceReport& device, const Steps& 
 // What to do where that is known, since that fits a line; the reason in full stands in the JSON.
 std::string missing_mfu_words(const Report& report) {
   std::string reason = clean_text(report.efficiency.not_available);
-  const std::string option = fit_recording_words(report.info, "record_shapes=True");
+  const std::string option = fit_recording_words(report.tool, "record_shapes=True");
   return reason.find(option) == std::string::npos ? reason : "record with " + option;
 }
 

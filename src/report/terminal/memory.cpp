@@ -65,7 +65,7 @@ void add_memory(const Report& report, Page& page) {
   }
   if (!report.memory.recorded || report.memory.devices.empty()) {
     page.paragraph(
-        fit_recording_words(report.info, "Not recorded. Record with profile_memory=True to see peaks by step."),
+        fit_recording_words(report.tool, "Not recorded. Record with profile_memory=True to see peaks by step."),
         kLabelColumn);
     return;
   }
