@@ -48,7 +48,8 @@ DurationNs excess_of(const NameInSteps& name, std::size_t step) {
   return name.by_step_ns[step] - median_ns(others).value_or(0);
 }
 
-std::optional<GrownEvent> most_grown(const NamesInSteps& names, std::size_t step, DurationNs excess_ns) {
+std::optional<GrownEvent> most_grown(const NamesInSteps& names, GrownEvent::Kind kind, std::size_t step,
+                                     DurationNs excess_ns) {
   DurationNs most = 0;
   for (const auto& [name, in_steps] : names) most = std::max(most, excess_of(in_steps, step));
   if (most == 0 || most * 2 < excess_ns) return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<GrownEvent> most_grown(const NamesInSteps& names, std::size_t step
     const DurationNs length = in_steps.by_step_ns[step];
     if (excess < most - most / 10 || (best && length >= shortest)) continue;
     shortest = length;
-    best = GrownEvent{std::string(name), false, false, false, excess, in_steps.longest};
+    best = GrownEvent{std::string(name), kind, false, false, excess, in_steps.longest};
   }
   return best;
 }
@@ -83,19 +84,25 @@ Cost host_only_cost(const RuleInput& input, std::vector<DurationNs> by_step_ns) 
   return {Estimate{each, each, each}, static_cast<double>(each) / static_cast<double>(recorded_step_ns(input)), {}};
 }
 
-std::optional<GrownEvent> find_grown_event(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
+std::optional<GrownEvent> find_grown_event(const RuleInput& input, std::size_t step, DurationNs excess_ns,
+                                           bool with_operators) {
   const Trace& trace = input.trace;
   const ThreadId thread = input.facts.steps.main_thread;
   if (!thread.has_value() || input.facts.steps.steps.size() < 2) return std::nullopt;
   const auto spans = sum_by_name(input, trace.spans, trace.spans_of_thread[thread], step);
-  if (auto found = most_grown(spans, step, excess_ns)) {
+  using Kind = GrownEvent::Kind;
+  if (auto found = most_grown(spans, Kind::kSpan, step, excess_ns)) {
     const std::uint8_t traits = classify_host_name(found->name);
-    found->is_span = true;
     found->is_loader = (traits & (kLoaderName | kUserLoaderName)) != 0;
     found->is_checkpoint = (traits & kCheckpointSpanName) != 0;
     return found;
   }
-  return most_grown(sum_by_name(input, trace.ops, trace.ops_of_thread[thread], step), step, excess_ns);
+  if (with_operators) {
+    const auto operators = sum_by_name(input, trace.ops, trace.ops_of_thread[thread], step);
+    if (auto found = most_grown(operators, Kind::kOperator, step, excess_ns)) return found;
+  }
+  const auto frames = sum_by_name(input, trace.frames, trace.frames_of_thread[thread], step);
+  return most_grown(frames, Kind::kFrame, step, excess_ns);
 }
 
 }  // namespace stepscope

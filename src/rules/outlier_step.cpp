@@ -1,21 +1,20 @@
 // outlier-step: one step takes far longer than its neighbours, and why.
 //
 // Symptom: the average step is slower than the median. Evidence: a step of at least 1.5 times the median of the
-// others; its cause is the part of its time (idle by cause, busy) that exceeds the others' most, or a compilation or
-// collection that covers half of the excess. Threshold: that of stats/outliers.h (1.38 on a healthy recording with a
-// noisy host; planted ones 10 and more). The first recorded step is one only when a checkpoint explains it: the
-// profiler itself distorts it. A fault when the outliers cost 5 % of all recorded time, lie further from the others
-// than steps that merely scatter would, and nothing else found explains them, else a note: one checkpoint in a thousand
-// steps is good practice, and of 2.5, 4.6 and 6.3 ms nobody can say what is usual. The cost is as recorded, an average
-// over the recorded steps, and no re-simulation. False alarm: batches of very different sizes; the text then says that
-// the GPU itself worked longer.
+// others; its cause (outlier_cause.h) is the part of its time (idle by cause, busy) that exceeds the others' most, or a
+// compilation or collection that covers half of the excess. Threshold: that of stats/outliers.h (1.38 on a healthy
+// recording with a noisy host; planted ones 10 and more). The first recorded step is one only when a checkpoint
+// explains it: the profiler itself distorts it. A fault when the outliers cost 5 % of all recorded time, lie further
+// from the others than steps that merely scatter would, and nothing else found explains them, else a note: one
+// checkpoint in a thousand steps is good practice, and of 2.5, 4.6 and 6.3 ms nobody can say what is usual. The cost is
+// as recorded, an average over the recorded steps, and no re-simulation. False alarm: batches of very different sizes;
+// the text then says that the GPU itself worked longer.
 #include <algorithm>
 #include <array>
 #include <numeric>
 
-#include "analyze/warm_up_events.h"
 #include "rules/costs.h"
-#include "rules/host_only.h"
+#include "rules/outlier_cause.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
 #include "stats/outliers.h"
@@ -137,181 +136,44 @@ bool is_beyond_scatter(const OutlierSteps& outliers) {
   return distance_ratio(outliers) >= kCritical[std::min(steps - 3, kCritical.size() - 1)];
 }
 
-struct Cause {
-  std::string what;               // "a checkpoint is written"
-  std::string_view explained_by;  // id of the finding that covers it, if that was made
-  std::string advice;
-  DurationNs excess_ns = 0;
-  std::optional<Interval> at;
-  bool is_part = true;  // one of the parts a step is split into, no event that lies over them
-};
-
-DurationNs excess_over_others(const std::vector<DurationNs>& by_step, std::size_t step) {
-  if (step >= by_step.size()) return 0;
-  std::vector<std::int64_t> others = by_step;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(step));
-  return by_step[step] - median_ns(others).value_or(0);
-}
-
-Cause cause_of_label(HostLabel label) {
-  switch (label) {
-    case HostLabel::kDataLoader:
-      return {"the data loader keeps it waiting",
-              "data-loader-stall",
-              "See data-loader-stall: more workers, prefetch_factor",
-              0,
-              {}};
-    case HostLabel::kCheckpoint:
-      return {"a checkpoint is written",
-              "",
-              "Write checkpoints less often, or from a thread: copy the weights to pinned memory, "
-              "then torch.save there (torch.distributed.checkpoint.async_save)",
-              0,
-              {}};
-    case HostLabel::kAllocator:
-      return {"device memory is allocated or freed",
-              "allocator-thrash",
-              "Warm up with the largest batch first, so that memory "
-              "has grown before the steps that count; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-              0,
-              {}};
-    case HostLabel::kSynchronization:
-    case HostLabel::kBlockingCopy:
-      return {"the host waits for the GPU", "hidden-sync", "Look at what is read from the GPU in this step", 0, {}};
-    case HostLabel::kPython:
-    case HostLabel::kNoEvent:
-      return {"Python works without launching anything",
-              "host-pause",
-              "profile(..., with_stack=True) names the line; if it is "
-              "the garbage collector: gc.freeze() after set-up",
-              0,
-              {}};
-    default:
-      return {"the host launches its work late",
-              "host-overhead",
-              "Look at this step's operators: stepscope steps FILE",
-              0,
-              {}};
-  }
-}
-
-// What grew against the others, largest first.
-std::vector<Cause> grown_parts(const RuleInput& input, std::size_t step) {
-  std::vector<Cause> parts;
-  const DeviceIdle* idle = input.facts.main_idle();
-  for (std::size_t label = 0; idle != nullptr && label < kHostLabelCount; ++label) {
-    std::vector<DurationNs> by_step;
-    by_step.reserve(idle->blame_by_step_ns.size());
-    for (const IdleByCause& causes : idle->blame_by_step_ns) by_step.push_back(causes[label]);
-    const DurationNs excess = excess_over_others(by_step, step);
-    if (excess <= 0) continue;
-    parts.push_back(cause_of_label(static_cast<HostLabel>(label)));
-    parts.back().excess_ns = excess;
-  }
-  const DeviceBusy* busy = input.facts.main_busy();
-  const DurationNs busy_excess = busy == nullptr ? 0 : excess_over_others(busy->busy_by_step_ns, step);
-  if (busy_excess > 0) {
-    parts.push_back({"the GPU itself works longer, as for a larger batch",
-                     "",
-                     "Batches of one size, or buckets of similar length",
-                     busy_excess,
-                     {}});
-  }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Cause& a, const Cause& b) { return a.excess_ns > b.excess_ns; });
-  return parts;
-}
-
-// Without a GPU the parts of a step are what its training thread did, by name.
-Cause cause_on_host(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
-  const auto grown = find_grown_event(input, step, excess_ns);
-  if (!grown) return {"nothing that was recorded says why", "", "profile(..., with_stack=True) names the lines", 0, {}};
-  Cause cause{"", "", "", std::min(grown->excess_ns, excess_ns), grown->longest};
-  std::string name(1, '`');
-  name += shortened(grown->name, 60);
-  name += '`';
-  if (grown->is_loader || grown->is_checkpoint) {
-    const Cause known = cause_of_label(grown->is_loader ? HostLabel::kDataLoader : HostLabel::kCheckpoint);
-    cause.what = known.what + " (" + name + ")";
-    cause.explained_by = known.explained_by;
-    cause.advice = known.advice;
-    return cause;
-  }
-  cause.what =
-      (grown->is_span ? "span " : "operator ") + name + " takes " + format_duration(grown->excess_ns) + " more";
-  cause.advice = "Look at what " + name + " does in this step, and whether every so many steps need it";
-  return cause;
-}
-
-Cause largest_part(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
-  const std::vector<Cause> parts = grown_parts(input, step);
-  if (parts.empty() && input.facts.ledger.is_host_only) return cause_on_host(input, step, excess_ns);
-  if (parts.empty()) {
-    return {"its parts are all a little longer", "", "Look at this step's operators: stepscope steps FILE", 0, {}};
-  }
-  return parts.front();
+// "the GPU is busy for 107 ms longer", "in 60.0 ms the host waits for the GPU"
+std::string describe_part(const OutlierCause& part, bool beside_checkpoint) {
+  if (!part.is_busy) return "in " + format_duration(part.excess_ns) + " " + part.what;
+  return "the GPU is busy for " + format_duration(part.excess_ns) + " longer" +
+         (beside_checkpoint ? ", copies to the host among it" : "");
 }
 
 // "Of its extra 402 ms, 295 ms are this cause; in 60.0 ms the host waits for the GPU; 47.0 ms are not explained."
-std::string describe_extra(const RuleInput& input, std::size_t step, DurationNs extra_ns, const Cause& cause,
+std::string describe_extra(const RuleInput& input, std::size_t step, DurationNs extra_ns, const OutlierCause& cause,
                            bool is_one_of_several) {
-  constexpr std::size_t kShown = 2;
+  const std::size_t most_shown = cause.is_sum ? 4 : 2;
   const DurationNs small_ns = extra_ns / 20;  // under 5 % of it nobody asks
-  const DurationNs named_ns = std::min(cause.excess_ns, extra_ns);
-  const std::string whose = is_one_of_several
-                                ? "Of step " + std::to_string(input.facts.steps.steps[step].number) + "'s extra "
-                                : "Of its extra ";
-  std::string text = whose + format_duration(extra_ns) + ", " + format_duration(named_ns) + " are this cause";
-  DurationNs rest_ns = extra_ns - named_ns;
-  std::size_t shown = 0;
+  std::string text = is_one_of_several ? "Of step " + std::to_string(input.facts.steps.steps[step].number) + "'s extra "
+                                       : "Of its extra ";
+  text += format_duration(extra_ns);
+  DurationNs rest_ns = extra_ns;
+  std::string separator = ", ";
+  const auto add = [&](const std::string& part, DurationNs part_ns) {
+    text += separator + part;
+    separator = "; ";
+    rest_ns -= part_ns;
+  };
+  std::vector<OutlierCause> parts;
+  if (!cause.is_sum) {
+    const DurationNs named_ns = std::min(cause.excess_ns, extra_ns);
+    if (named_ns > 0) add(format_duration(named_ns) + " are this cause", named_ns);
+  }
   // A compilation or collection lies over the parts, so only a cause that is itself a part leaves others beside it.
-  for (const Cause& part : grown_parts(input, step)) {
-    if (!cause.is_part || part.what == cause.what) continue;
-    if (part.excess_ns < small_ns || part.excess_ns > rest_ns || shown++ == kShown) break;
-    const bool busy = part.what.starts_with("the GPU itself");
-    text += busy ? "; the GPU is busy for " + format_duration(part.excess_ns) + " longer"
-                 : "; in " + format_duration(part.excess_ns) + " " + part.what;
-    if (busy && cause.what == "a checkpoint is written") text += ", copies to the host among it";
-    rest_ns -= part.excess_ns;
+  if (cause.is_part) parts = find_grown_parts(input, step);
+  if (!cause.is_sum && !parts.empty()) parts.erase(parts.begin());
+  std::size_t shown = 0;
+  for (const OutlierCause& part : parts) {
+    // Medians of parts need not add up to the median of the whole.
+    if (part.excess_ns < small_ns || part.excess_ns > rest_ns + small_ns || shown++ == most_shown) break;
+    add(describe_part(part, cause.is_checkpoint), part.excess_ns);
   }
-  if (rest_ns >= small_ns && rest_ns > 0) text += "; " + format_duration(rest_ns) + " are not explained";
-  return text + ".";
-}
-
-bool covers(const Interval& step, const Interval& event, DurationNs excess_ns) {
-  return event.start_ns >= step.start_ns && event.start_ns < step.end_ns && event.length_ns() * 2 >= excess_ns;
-}
-
-// A compilation or a collection is more telling than the label of the time it took.
-Cause find_cause(const RuleInput& input, const OutlierSteps& outliers) {
-  const Step& step = input.facts.steps.steps[outliers.worst];
-  const DurationNs excess = step.duration_ns() - outliers.typical_ns;
-  const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
-  for (const WarmUpKind kind : {WarmUpKind::kCompile, WarmUpKind::kAutotune}) {
-    const WarmUpSign& sign = signs.of(kind);
-    if (sign.count == 0 || !covers(step.host, sign.example, excess)) continue;
-    return {"code is compiled (" + shortened(input.trace.text(sign.name), 60) + ")",
-            "",
-            "Find what changed: TORCH_LOGS=recompiles; torch.compile(dynamic=True), or pad inputs to few sizes",
-            std::min(excess, sign.longest_ns),
-            sign.example,
-            false};
-  }
-  for (const PauseSite& pause : input.facts.what_ifs.pauses) {
-    if (!pause.is_garbage_collection || !covers(step.host, pause.example, excess)) continue;
-    return {
-        "Python's garbage collector runs",           "garbage-collection", "gc.freeze() after set-up, or gc.disable()",
-        std::min(excess, pause.example.length_ns()), pause.example,        false};
-  }
-  Cause cause = largest_part(input, outliers.worst, excess);
-  const DeviceIdle* idle = input.facts.main_idle();
-  if (idle == nullptr) return cause;
-  for (const Gap& gap : idle->largest) {
-    if (gap.at.start_ns < step.gpu.start_ns || gap.at.start_ns >= step.gpu.end_ns) continue;
-    cause.at = gap.at;
-    break;
-  }
-  return cause;
+  if (rest_ns >= small_ns && rest_ns > 0) text += separator + format_duration(rest_ns) + " are not explained";
+  return text + "." + (cause.detail.empty() ? "" : " " + cause.detail);
 }
 
 // "The longest first: #28 8.00 ms, #3 6.00 ms, and 8 more."
@@ -345,8 +207,9 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   const Steps& steps = input.facts.steps;
   const auto outliers = find_outlier_steps(input);
   if (!outliers) return std::nullopt;
-  const Cause cause = find_cause(input, *outliers);
   const Step& worst = steps.steps[outliers->worst];
+  const DurationNs extra = worst.duration_ns() - outliers->typical_ns;
+  const OutlierCause cause = find_outlier_cause(input, outliers->worst, extra);
   const double ratio =
       static_cast<double>(outliers->excess_ns) / static_cast<double>(std::max<DurationNs>(1, outliers->total_ns));
   const bool explained = !cause.explained_by.empty() && find_found(input, cause.explained_by) != nullptr;
@@ -358,7 +221,6 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   const bool beyond_scatter = is_beyond_scatter(*outliers);
   finding.severity = ratio >= kFault && !explained && beyond_scatter ? Severity::kFault : Severity::kNote;
   finding.title = write_title(*outliers, steps.steps, cause.what);
-  const DurationNs extra = worst.duration_ns() - outliers->typical_ns;
   finding.evidence.push_back(
       {describe_extra(input, outliers->worst, extra, cause, several), cause.at ? cause.at : std::optional(worst.gpu)});
   if (several) finding.evidence.push_back({list_steps(*outliers, steps.steps), std::nullopt});
@@ -366,7 +228,7 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   if (explained) {
     finding.evidence.push_back({"It is part of " + std::string(cause.explained_by) + " above.", std::nullopt});
   }
-  finding.advice = {cause.advice};
+  finding.advice = cause.advice;
   const DurationNs saving = per_step(input, outliers->excess_ns);
   // At least what the cause itself took in the longest, the only one it was looked for in; at most all that these
   // steps took beyond the others.

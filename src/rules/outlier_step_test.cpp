@@ -192,19 +192,13 @@ TEST(OutlierStep, without_a_gpu_a_checkpoint_keeps_its_advice) {
   EXPECT_NE(finding->title.find("a checkpoint is written (`checkpoint`)"), std::string::npos) << finding->title;
 }
 
-TEST(OutlierStep, without_a_gpu_and_without_spans_the_operator_is_named_or_nothing) {
+TEST(OutlierStep, without_a_gpu_and_without_spans_the_operator_is_named) {
   const auto finding = found_on_host(R"(
     step      [1        ][2        ][3                          ][4        ][5        ]
     op         [mm]       [mm]       [mm]  [sort            ]     [mm]       [mm]
   )");
   ASSERT_TRUE(finding);
   EXPECT_NE(finding->title.find("operator `sort` takes 18.0 ms more"), std::string::npos) << finding->title;
-  const auto unknown = found_on_host(R"(
-    step      [1        ][2        ][3                          ][4        ][5        ]
-    op         [mm]       [mm]       [mm]                         [mm]       [mm]
-  )");
-  ASSERT_TRUE(unknown);
-  EXPECT_NE(unknown->title.find("nothing that was recorded says why"), std::string::npos) << unknown->title;
 }
 
 }  // namespace
