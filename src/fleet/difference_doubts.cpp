@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "fleet/gate.h"
+
 namespace stepscope {
 namespace {
 
@@ -123,7 +125,7 @@ void add_losses(const Windows& runs, const char* side, std::vector<std::string>&
     const std::string who = std::string(side) + " (" + run->source + "): ";
     if (run->headline_withheld) losses.push_back(who + *run->headline_withheld);
     if (run->lost_count > 0) losses.push_back(who + std::to_string(run->lost_count) + " events were lost");
-    if (run->steps_not_kept_count > 0) {
+    if (lacks_late_steps(*run)) {
       losses.push_back(who + std::to_string(run->steps_not_kept_count) + " later steps are not in its summary");
     }
   }

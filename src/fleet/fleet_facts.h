@@ -42,6 +42,7 @@ struct FleetRank {
   std::optional<std::string> headline_withheld;  // then nothing below is known, and the rank judges nobody
   bool is_times_only = false;  // step times that somebody listed (gate --update-base): no recording, no GPU
   std::size_t step_count = 0;
+  std::int64_t steps_not_kept_count = 0;    // later ones, which its summary has no room for: in no figure
   std::int64_t lost_count = 0;              // events of its file that were lost
   std::vector<MissingSteps> missing_steps;  // that its recording skips; no figure holds the time of their gaps
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;

@@ -127,14 +127,19 @@ struct GateResult {
   std::vector<GateCheck> checks;               // step time, allocated, reserved; the latter two where known or asked
   std::optional<std::string> not_comparable;   // why the sides are two different things
   std::vector<std::string> losses, warnings;   // of both sides, and of both together
-  std::string explanation;                     // of a failure, by whoever can tell: "mostly: ..."; empty if nobody can
-  [[nodiscard]] bool only_too_few() const;     // kCannotTell, and every doubt is kTooFew
+  std::string
+      explanation;  // of a failure, by whoever can tell: "mostly: ...", or "among others: ..."; empty if nobody can
+  [[nodiscard]] bool only_too_few() const;  // kCannotTell, and every doubt is kTooFew
 };
 
 [[nodiscard]] GateResult judge_gate(const GateSide& base, const GateSide& other, const GateOptions& options);
 
 // Summaries of times that no trace stands behind, so that they can be a base (*.sss): one a run. Their GPU time is not
 // known: the whole step counts as "host, no event", and is_host_only says that no GPU event was seen.
+// Of more steps than a summary has room for those kept are spread evenly over the run.
 [[nodiscard]] std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs);
+
+// The summary has the first steps alone: what is said of its steps may be wrong of the others.
+[[nodiscard]] bool lacks_late_steps(const RankSummary& summary);
 
 }  // namespace stepscope

@@ -140,6 +140,7 @@ Json rank_json(const FleetRank& rank) {
           {"is_times_only", rank.is_times_only},
           {"step_count", rank.step_count},
           {"missing_steps", missing_json(rank.missing_steps)},
+          {"steps_not_kept_count", rank.steps_not_kept_count},
           {"step_ns", json_or_null(rank.step_ns)},
           {"own_ns", json_or_null(rank.own_ns)},
           {"wait_ns", json_or_null(rank.wait_ns)},

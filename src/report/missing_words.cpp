@@ -73,6 +73,23 @@ std::string missing_words(const FleetFacts& facts) {
   return text;
 }
 
+std::string not_kept_words(const FleetFacts& facts) {
+  const FleetRank* first = nullptr;
+  std::int64_t count = 0;
+  for (const FleetRank& rank : facts.ranks) {
+    if (rank.steps_not_kept_count <= 0) continue;
+    if (first == nullptr) first = &rank;
+    ++count;
+  }
+  if (first == nullptr) return "";
+  const auto kept = static_cast<std::int64_t>(first->step_count);
+  std::string who = facts.ranks.size() > 1 ? clean_text(first->label) : "";
+  if (count > 1) who += " and " + show_counted(count - 1, "other");
+  return fmt::format("{}{}only the first {} of {} are in the summary, and no figure knows the others", who,
+                     who.empty() ? "" : ": ", show_count(kept),
+                     show_counted(kept + first->steps_not_kept_count, "step"));
+}
+
 std::string missing_short_words(const FleetFacts& facts) {
   if (facts.steps.empty()) return "";
   const std::int64_t first = facts.steps.front().number, last = facts.steps.back().number;

@@ -17,6 +17,9 @@ namespace stepscope {
 
 // Of many ranks, who skips which: "rank 1: step #4 is missing in the recording: ...; 7 ranks: ...". Empty if none does.
 [[nodiscard]] std::string missing_words(const FleetFacts& facts);
+// Whose summaries have the first steps alone: "rank 0 and 3 others: only the first 1,024 of 3,000 steps are in the
+// summary, and no figure knows the others". Empty if none has.
+[[nodiscard]] std::string not_kept_words(const FleetFacts& facts);
 // For the title, after the range of steps that ranks share: as above where all skip the same of it.
 [[nodiscard]] std::string missing_short_words(const FleetFacts& facts);
 

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 from made_traces import made_rank
-from program import COMPLETE, run
+from program import COMPLETE, PARTIAL, run
 
 
 class InFolder(unittest.TestCase):
@@ -44,6 +44,21 @@ class Median(InFolder):
                 summary = self.json("report", "a.sss")["fleet"]
                 self.assertEqual(summary["ranks"][0]["step_ns"], own["median_ns"])
                 self.assertIn(f"{median}.0 ms", self.run_here("report", "a.sss").out)
+
+
+class ManySteps(InFolder):
+    def test_a_summary_without_room_for_all_says_so_and_lets_nothing_pass(self):
+        self.write("even.json", [(number, 1_000) for number in range(1, 1201)])
+        self.write("late.json", [(number, 1_000 if number < 500 else 1_500) for number in range(1, 1201)])
+        self.run_here("summarize", "late.json", "-o", "late.sss")
+        text = " ".join(self.run_here("report", "late.sss").out.split())
+        self.assertIn("only the first 1,024 of 1,200 steps are in the summary", text)
+        self.assertNotIn("data complete", text)
+        self.assertEqual(self.json("report", "late.sss")["fleet"]["ranks"][0]["steps_not_kept_count"], 176)
+        self.write("later.json", [(number, 1_000 if number < 1030 else 1_500) for number in range(1, 1201)])
+        done = run("gate", "even.json", "later.json", cwd=self.folder)
+        self.assertEqual(done.status, PARTIAL, done.out)
+        self.assertIn("only the first 1024 of 1200 steps", " ".join(done.out.split()))
 
 
 class MissingSteps(InFolder):

@@ -86,8 +86,10 @@ void add_title(const RankReports& ranks, Page& page) {
   const FleetFacts& facts = *ranks.fleet;
   std::string right = "data complete";
   if (ranks.status != ReportStatus::kComplete) right = "not all read whole";
+  const bool has_all_steps = not_kept_words(facts).empty();
+  if (!has_all_steps) right = "not all steps";
   if (facts.missing_count > 0) right = show_counted(facts.missing_count, "rank") + " missing";
-  const bool is_good = ranks.status == ReportStatus::kComplete && facts.missing_count == 0;
+  const bool is_good = ranks.status == ReportStatus::kComplete && facts.missing_count == 0 && has_all_steps;
   const std::size_t room = page.style().width - std::min(page.style().width, display_width(right) + 2);
   std::string left = rank_words(facts) + host_words(facts) + device_words(facts) + step_words(facts);
   // The numbers stay, the names go.
@@ -517,6 +519,8 @@ void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page
   add_labelled("clock", clock_words(facts), page);
   const std::string missing = missing_words(facts);
   if (!missing.empty()) add_labelled("steps", missing, page);
+  const std::string not_kept = not_kept_words(facts);
+  if (!not_kept.empty()) add_labelled(missing.empty() ? "steps" : "", not_kept, page);
   if (!facts.stopped_steps.empty()) add_labelled("stops", stop_words(facts), page);
   if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }
