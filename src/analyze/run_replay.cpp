@@ -4,6 +4,7 @@
 #include "analyze/replay/build_graph.h"
 #include "analyze/replay/contention.h"
 #include "analyze/replay/profiler_cost.h"
+#include "analyze/replay/self_check.h"
 
 namespace stepscope {
 
@@ -16,6 +17,7 @@ RunReplay build_run_replay(const Trace& trace, const Facts& facts, std::size_t m
   WhatIfOptions options;
   options.device = facts.busy[facts.main_device].device;
   options.max_steps = std::min(options.max_steps, max_steps);
+  options.from_first_step = true;
   const ReplayInput input{trace,         facts.timeline, facts.launches, facts.steps,
                           facts.classes, facts.path,     facts.waits,    options};
   const ReplayWindow window = choose_replay_window(input);
@@ -24,6 +26,10 @@ RunReplay build_run_replay(const Trace& trace, const Facts& facts, std::size_t m
   BuiltGraph built = build_replay_graph(input, window);
   run.refused = std::move(built.refused);
   run.graph = std::move(built.graph);
+  // The run's own check may be of other steps.
+  if (!run.refused && facts.what_ifs.self_check.first_step > 0) {
+    run.refused = check_replay(input, window, run.graph).refused;
+  }
   if (run.refused) return run;
   const ProfilerCost cost = ProfilerCost::of(trace.info, measure_hook_pace(input, window.host));
   run.weights = weigh_edges(run.graph, cost);

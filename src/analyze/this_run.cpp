@@ -2,6 +2,7 @@
 #include "analyze/this_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyze/replay/build_graph.h"
 #include "analyze/replay/profiler_cost.h"
@@ -36,7 +37,8 @@ std::optional<Estimate> estimate_this_run(const Trace& trace, const Facts& facts
   const ProfilerCost cost = ProfilerCost::of(trace.info, measure_hook_pace(input, window.host)).for_this_run();
   std::vector<Lanes> times;
   evaluate(built.graph, weigh_edges(built.graph, cost), times);
-  const Lanes step = compute_median_step(built.graph, times);
+  Lanes step = compute_median_step(built.graph, times);
+  for (DurationNs& lane : step) lane = std::llround(static_cast<double>(lane) * window.scale);
   const DurationNs error = model_error_ns(facts.what_ifs, step[kMid]);
   return Estimate{std::min({step[kLow], step[kMid] - error, step[kHigh]}), step[kMid],
                   std::max({step[kLow], step[kMid] + error, step[kHigh]})};

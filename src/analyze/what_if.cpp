@@ -109,6 +109,29 @@ void widen_by_model_error(Estimate& step, DurationNs recorded_ns) {
   step.high_ns = std::min(step.mid_ns + off(step.high_ns - step.mid_ns), std::max(step.mid_ns, recorded_ns));
 }
 
+void scale_by(Estimate& estimate, double scale) {
+  const auto scaled = [&](DurationNs& ns) {
+    ns = static_cast<DurationNs>(std::llround(static_cast<double>(ns) * scale));
+  };
+  scaled(estimate.low_ns);
+  scaled(estimate.mid_ns);
+  scaled(estimate.high_ns);
+}
+
+// The replayed steps' own answers as those of the median step of all: nothing is compared with another set's recorded
+// time.
+void scale_answers(WhatIfs& answers) {
+  const double scale = answers.self_check.scale;
+  if (scale == 1) return;
+  const auto scale_one = [&](auto& answer) {
+    scale_by(answer.step_unprofiled, scale);
+    scale_by(answer.saving, scale);
+    answer.step_recorded_ns = std::llround(static_cast<double>(answer.step_recorded_ns) * scale);
+  };
+  for (WhatIf& each : answers.results) scale_one(each);
+  if (answers.operators_removed) scale_one(*answers.operators_removed);
+}
+
 OperatorsRemoved remove_operators(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph,
                                   const Replayers& replayers) {
   const MatchedOperators matched = match_operators(input, window, input.options.operators_to_remove);
@@ -204,6 +227,7 @@ WhatIfs compute_what_ifs(const Trace& trace, const GpuTimeline& timeline, const 
       OperatorsRemoved& removed = *answers.operators_removed;
       cap_saving(removed.saving, before, removed.step_unprofiled);
     }
+    scale_answers(answers);
   }
   answers.pauses = std::move(pauses.sites);
   return answers;

@@ -48,9 +48,12 @@ struct WhatIf {
 };
 
 struct SelfCheck {
-  double replay_error_ratio = 0;       // |replay with medians - recorded| / recorded, median step
-  DurationNs unexplained_ns = 0;       // GPU delay a step that no edge explains
-  std::size_t step_count = 0;          // steps replayed (long traces: the first so many)
+  double replay_error_ratio = 0;  // |replay with medians - recorded| / recorded, median step
+  DurationNs unexplained_ns = 0;  // GPU delay a step that no edge explains
+  std::size_t step_count = 0;     // steps replayed (long traces: so many in a row, replay/window.h)
+  std::size_t first_step = 0;     // index of the first of them
+  // Where their median is not that of all steps, every answer is scaled by this much, to stand beside the recorded one.
+  double scale = 1;
   std::optional<std::string> refused;  // why what-ifs are refused; missing when they hold
 };
 
@@ -83,6 +86,7 @@ struct WhatIfs {
 struct WhatIfOptions {
   DeviceId device;                               // the device to replay
   std::size_t max_steps = 24;                    // replay at most so many steps
+  bool from_first_step = false;                  // of all ranks the same ones, whatever each of them calls typical
   std::vector<std::string> operators_to_remove;  // patterns of operator names, '*' stands for anything: "aten::copy_"
 };
 

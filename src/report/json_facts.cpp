@@ -304,13 +304,14 @@ Json what_if_json(const WhatIfs& what_ifs) {
                       {"example", interval_json(pause.example)}});
   }
   const bool refused = check.refused.has_value();
-  return {{"self_check",
-           {{"replay_error_ratio", refused && check.step_count == 0 ? Json(nullptr) : Json(check.replay_error_ratio)},
-            {"unexplained_ns", refused && check.step_count == 0 ? Json(nullptr) : Json(check.unexplained_ns)},
-            {"step_count", check.step_count},
-            {"refused", json_or_null(check.refused)}}},
-          {"results", std::move(results)},
-          {"pauses", std::move(pauses)}};
+  Json self_check = {
+      {"replay_error_ratio", refused && check.step_count == 0 ? Json(nullptr) : Json(check.replay_error_ratio)},
+      {"unexplained_ns", refused && check.step_count == 0 ? Json(nullptr) : Json(check.unexplained_ns)},
+      {"step_count", check.step_count},
+      {"refused", json_or_null(check.refused)}};
+  if (check.first_step > 0) self_check["first_step"] = check.first_step;
+  if (check.scale != 1) self_check["scale"] = check.scale;
+  return {{"self_check", std::move(self_check)}, {"results", std::move(results)}, {"pauses", std::move(pauses)}};
 }
 
 Json tables_json(const Tables& tables) {

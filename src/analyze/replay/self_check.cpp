@@ -63,6 +63,8 @@ double unlinked_ratio(const ReplayInput& input, const ReplayGraph& graph) {
 SelfCheck check_replay(const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph) {
   SelfCheck check;
   check.step_count = graph.steps.size();
+  check.first_step = window.first_step;
+  check.scale = window.scale;
   check.unexplained_ns = unexplained_ns(graph);
   std::vector<Lanes> times;
   evaluate(graph, typical_weights(graph), times);

@@ -149,10 +149,65 @@ TEST(SelfCheck, StepsAreLimited) {
       K3 = c corr 3
       K4 = d corr 4
   )";
-  const ReplayPicture picture(trace_from_text(kFour), {.device = {}, .max_steps = 2, .operators_to_remove = {}});
+  const ReplayPicture picture(trace_from_text(kFour),
+                              {.device = {}, .max_steps = 2, .from_first_step = false, .operators_to_remove = {}});
   EXPECT_EQ(picture.what_ifs().self_check.step_count, 2U);
   EXPECT_EQ(picture.graph.units.size(), 2U);
   EXPECT_EQ(picture.step_us(Transform::kUnchanged), (std::vector{80.0, 80.0}));
+}
+
+// Two quick steps, then four of twice the length: the first two do not stand for all.
+constexpr std::string_view kSlowLater = R"(
+    step      [1     ][2     ][3             ][4             ][5             ][6             ]
+    call      [A]     [B]     [C]             [D]             [E]             [F]
+    gpu/7        [K1]    [K2]    [K3======]      [K4======]      [K5======]      [K6======]
+    where
+      A = cudaLaunchKernel corr 1
+      B = cudaLaunchKernel corr 2
+      C = cudaLaunchKernel corr 3
+      D = cudaLaunchKernel corr 4
+      E = cudaLaunchKernel corr 5
+      F = cudaLaunchKernel corr 6
+      K1 = a corr 1
+      K2 = b corr 2
+      K3 = c corr 3
+      K4 = d corr 4
+      K5 = e corr 5
+      K6 = f corr 6
+  )";
+
+TEST(SelfCheck, StepsThatStandForAllAreReplayed) {
+  const ReplayPicture picture(trace_from_text(kSlowLater),
+                              {.device = {}, .max_steps = 2, .from_first_step = false, .operators_to_remove = {}});
+  const WhatIfs what_ifs = picture.what_ifs();
+  ASSERT_FALSE(what_ifs.self_check.refused);
+  EXPECT_EQ(what_ifs.self_check.step_count, 2U);
+  EXPECT_EQ(what_ifs.self_check.first_step, 2U);
+  EXPECT_EQ(what_ifs.self_check.scale, 1);
+  EXPECT_EQ(picture.step_us(Transform::kUnchanged), (std::vector{160.0, 160.0}));
+  EXPECT_EQ(what_ifs.find(Transform::kUnchanged)->step_recorded_ns, *picture.steps.median_ns);
+}
+
+// Ranks are replayed together, so each by the same steps.
+TEST(SelfCheck, TheFirstStepsWhereTheyAreAskedFor) {
+  const ReplayPicture picture(trace_from_text(kSlowLater),
+                              {.device = {}, .max_steps = 2, .from_first_step = true, .operators_to_remove = {}});
+  EXPECT_EQ(picture.window.first_step, 0U);
+  EXPECT_EQ(picture.window.scale, 1);
+  EXPECT_EQ(picture.step_us(Transform::kUnchanged), (std::vector{80.0, 80.0}));
+}
+
+// Half of the steps are twice as long and the median lies between: no one step has it, so the answers are scaled.
+TEST(SelfCheck, AnswersAreOfTheMedianOfAllSteps) {
+  ReplayPicture picture(trace_from_text(kSlowLater),
+                        {.device = {}, .max_steps = 1, .from_first_step = false, .operators_to_remove = {}});
+  picture.steps.steps.resize(4);
+  picture.steps.median_ns = 120'000;
+  const WhatIfs what_ifs = picture.what_ifs();
+  ASSERT_FALSE(what_ifs.self_check.refused);
+  EXPECT_EQ(what_ifs.self_check.step_count, 1U);
+  EXPECT_EQ(what_ifs.self_check.scale, 1.5);
+  EXPECT_EQ(what_ifs.find(Transform::kUnchanged)->step_recorded_ns, 120'000);
 }
 
 // The time between two steps that do not follow at once belongs to neither.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/quantiles.h"
+
 namespace stepscope {
 namespace {
 
@@ -11,16 +13,48 @@ namespace {
 constexpr std::int64_t kGpuEventBudget = 50'000;
 // One step beyond this would take seconds and a gigabyte; no recording that we know has a tenth of it.
 constexpr std::size_t kMaxGpuEvents = 400'000;
-std::size_t steps_within_budget(const ReplayInput& input) {
+// As far as the replay itself may be off (self_check.cpp): up to there the replayed steps' median is that of all.
+constexpr double kAlike = 0.01;
+
+struct Block {
+  std::size_t first = 0, count = 0;
+  DurationNs median_ns = 0;
+};
+
+Block block_from(const ReplayInput& input, std::size_t first) {
   const std::vector<Step>& steps = input.steps.steps;
-  const std::size_t limit = std::min(steps.size(), std::max<std::size_t>(1, input.options.max_steps));
+  const std::size_t limit = std::min(steps.size() - first, std::max<std::size_t>(1, input.options.max_steps));
+  Block block{first, 0, 0};
   std::int64_t events = 0;
-  std::size_t count = 0;
-  while (count < limit && (count == 0 || events + steps[count].gpu_event_count <= kGpuEventBudget)) {
-    events += steps[count].gpu_event_count;
-    ++count;
+  std::vector<DurationNs> durations;
+  while (block.count < limit) {
+    const Step& step = steps[first + block.count];
+    if (block.count > 0 && events + step.gpu_event_count > kGpuEventBudget) break;
+    events += step.gpu_event_count;
+    durations.push_back(step.duration_ns());
+    ++block.count;
   }
-  return count;
+  block.median_ns = median_ns(durations).value_or(0);
+  return block;
+}
+
+double off_by(const Block& block, DurationNs typical_ns) {
+  const auto typical = static_cast<double>(typical_ns);
+  return typical > 0 ? std::abs(static_cast<double>(block.median_ns) - typical) / typical : 0;
+}
+
+// The first steps, unless others stand better for all of them.
+Block choose_block(const ReplayInput& input) {
+  const std::size_t count = input.steps.steps.size();
+  const DurationNs typical_ns = input.steps.median_ns.value_or(0);
+  Block chosen = block_from(input, 0);
+  if (input.options.from_first_step || off_by(chosen, typical_ns) <= kAlike) return chosen;
+  for (std::size_t first = 1, end = chosen.count; end < count; ++first) {
+    const Block block = block_from(input, first);
+    end = first + block.count;
+    if (off_by(block, typical_ns) < off_by(chosen, typical_ns)) chosen = block;
+  }
+  return chosen;
 }
 
 void cut_at(ReplayWindow& window, TimeNs at_ns) {
@@ -30,9 +64,10 @@ void cut_at(ReplayWindow& window, TimeNs at_ns) {
 
 void take_steps(const ReplayInput& input, ReplayWindow& window) {
   const std::vector<Step>& steps = input.steps.steps;
-  const std::size_t count = steps_within_budget(input);
+  const Block block = choose_block(input);
+  window.first_step = block.first;
   bool follows = false;  // on the step before, at once
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = block.first; k < block.first + block.count; ++k) {
     if (!follows) cut_at(window, steps[k].host.start_ns);
     const auto start = static_cast<std::uint32_t>(window.cut_ns.size() - 1);
     follows = k + 1 < steps.size() && steps[k + 1].gpu.start_ns == steps[k].gpu.end_ns;
@@ -41,7 +76,10 @@ void take_steps(const ReplayInput& input, ReplayWindow& window) {
     window.recorded_ns.push_back(steps[k].duration_ns());
   }
   window.host = {window.cut_ns.front(), window.cut_ns.back()};
-  window.first_boundary_ns = steps[0].gpu.start_ns;
+  window.first_boundary_ns = steps[block.first].gpu.start_ns;
+  const DurationNs typical_ns = input.steps.median_ns.value_or(0);
+  if (input.options.from_first_step || block.median_ns <= 0 || off_by(block, typical_ns) <= kAlike) return;
+  window.scale = static_cast<double>(typical_ns) / static_cast<double>(block.median_ns);
 }
 
 void take_whole_window(const ReplayInput& input, ReplayWindow& window) {

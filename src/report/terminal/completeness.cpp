@@ -64,6 +64,21 @@ std::string note_words(const Note& note) {
   return text;
 }
 
+// Which of many steps are replayed, where it is not the first ones.
+std::string replayed_steps(const Report& report) {
+  const SelfCheck& check = report.what_ifs.self_check;
+  const auto count = static_cast<std::int64_t>(check.step_count);
+  const std::vector<Step>& steps = report.steps.steps;
+  std::string text = show_counted(count, "step");
+  const std::size_t last = check.first_step + check.step_count - 1;
+  if (check.first_step > 0 && last < steps.size()) {
+    text += count == 1 ? fmt::format(" (#{})", steps[last].number)
+                       : fmt::format(" (#{} to #{})", steps[check.first_step].number, steps[last].number);
+  }
+  if (check.scale != 1) text += fmt::format(", scaled by {:.2f} to the median of all,", check.scale);
+  return text;
+}
+
 void add_self_check(const Report& report, Page& page) {
   const SelfCheck& check = report.what_ifs.self_check;
   if (check.refused) {
@@ -78,7 +93,7 @@ void add_self_check(const Report& report, Page& page) {
       !report.steps.steps.empty()
           ? fmt::format("Predictions replay {} and meet the recorded step within {}; {} a step of GPU delay has no "
                         "known cause.",
-                        show_counted(static_cast<std::int64_t>(check.step_count), "step"), error, delay)
+                        replayed_steps(report), error, delay)
           : fmt::format("Predictions replay the window and meet its recorded time within {}; {} of GPU delay has no "
                         "known cause.",
                         error, delay),
