@@ -81,10 +81,32 @@ TEST(HostOnly, APauseIsAStretchInWhichNoOperatorRuns) {
   )");
   const auto finding = find_host_pause(run.input());
   ASSERT_TRUE(finding);
-  EXPECT_EQ(finding->title, "train.py(52): log holds the training thread for 10.0 ms a step and runs no operator");
-  EXPECT_EQ(finding->evidence.at(0).at->length_ns(), 10'000'000);
+  EXPECT_EQ(finding->title, "train.py(52): log holds the training thread for 6.00 ms a step and runs no operator");
+  EXPECT_EQ(finding->evidence.at(0).at->length_ns(), 6'000'000);
+  EXPECT_EQ(finding->saving->mid_ns, 10'000'000);  // with what `format` has of the stretch
   EXPECT_TRUE(finding->saving_as_recorded);
   EXPECT_FALSE(find_garbage_collection(run.input()));
+}
+
+// 10 ms in every step, and once 60.
+constexpr std::string_view kOneLongPause = R"(
+    step      [1       ][2                                     ][3       ]
+    op        [mm ]     [mm ]                                   [mm ]
+    py             [ev ]     [ev ][once                        ]     [ev ]
+    where
+      ev = train.py(5): every_step
+      once = train.py(7): once
+)";
+
+TEST(HostOnly, APauseOfOneStepIsNotTheTypicalSteps) {
+  const HostRun run(kOneLongPause, 2'000'000);
+  const auto finding = find_host_pause(run.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->title,
+            "train.py(5): every_step holds the training thread for 10.0 ms a step and runs no operator");
+  EXPECT_NE(finding->evidence.at(1).text.find("once: 1 stretch of at least 5 ms, in fewer than half of the steps."),
+            std::string::npos)
+      << finding->evidence.at(1).text;
 }
 
 TEST(HostOnly, ShortStretchesBetweenOperatorsAreNoPause) {

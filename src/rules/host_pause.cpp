@@ -67,13 +67,19 @@ std::optional<Finding> find_host_pause(const RuleInput& input) {
   Finding finding;
   finding.id = "host-pause";
   finding.severity = Severity::kFault;
-  finding.title = where_of(input, worst) + " holds the training thread for " + format_duration(worst.per_step_ns) +
-                  " a step and " + (is_host_only ? "runs no operator" : "launches nothing") +
-                  (is_nameless(worst) ? neighbours(input, worst) : std::string());
+  // Each in under half of the steps, and together in most of them.
+  const bool is_by_turns = worst.per_step_ns == 0;
+  finding.title = (is_by_turns ? "Python work at one line or another" : where_of(input, worst)) +
+                  " holds the training thread for " +
+                  format_duration(is_by_turns ? pauses.per_step_ns : worst.per_step_ns) + " a step and " +
+                  (is_host_only ? "runs no operator" : "launches nothing") +
+                  (is_nameless(worst) && !is_by_turns ? neighbours(input, worst) : std::string());
   for (std::size_t at = 0; at < pauses.sites.size() && at < kSitesShown; ++at) {
     const PauseSite& site = pauses.sites[at];
     finding.evidence.push_back({where_of(input, site) + ": " + count_of(site.count, "stretch", "stretches") +
-                                    " of at least 5 ms, " + format_duration(site.per_step_ns) + " a step.",
+                                    " of at least 5 ms, " +
+                                    (site.per_step_ns > 0 ? format_duration(site.per_step_ns) + " a step."
+                                                          : "in fewer than half of the steps."),
                                 site.example});
   }
   if (is_nameless(worst)) {

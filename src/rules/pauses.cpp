@@ -6,10 +6,11 @@
 #include "rules/pauses.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "rules/host_only.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -24,9 +25,13 @@ bool names_garbage_collection(std::string_view name) {
 
 bool is_silent(HostLabel label) { return label == HostLabel::kPython || label == HostLabel::kNoEvent; }
 
+std::string name_of(const RuleInput& input, StringId name) {
+  return name.empty() ? "host, no event" : std::string(input.trace.text(name));
+}
+
 void add_pause(const RuleInput& input, StringId name, DurationNs length_ns, Interval example,
                std::vector<PauseSite>& out) {
-  const std::string what = name.empty() ? "host, no event" : std::string(input.trace.text(name));
+  const std::string what = name_of(input, name);
   auto site = std::find_if(out.begin(), out.end(), [&](const PauseSite& s) { return s.what == what; });
   if (site == out.end()) {
     out.push_back({what, names_garbage_collection(what), 0, 0, example});
@@ -42,42 +47,85 @@ void finish_pauses(const RuleInput& input, std::vector<PauseSite>& out) {
                    [](const PauseSite& a, const PauseSite& b) { return a.per_step_ns > b.per_step_ns; });
 }
 
-// A stretch of one step; it may go through many frames and has the name of the one that takes most of it.
-struct SilentStretch {
+// What a frame has of the long silent stretches of one step. A stretch may go through many frames, and each has its own
+// part of it: one name for the whole gave the line that sleeps 20 ms the 5 ms of the next one.
+struct SilentPart {
   StringId name;
-  Interval at;
+  DurationNs length_ns = 0;
+  Interval longest;  // without another frame in it
 };
-std::vector<SilentStretch> silent_stretches(const std::vector<HostSlice>& slices) {
-  std::vector<SilentStretch> out;
+void add_parts(const std::vector<HostSlice>& slices, std::size_t begin, std::size_t end, std::vector<SilentPart>& out) {
+  const std::size_t first_of_stretch = out.size();
+  for (std::size_t at = begin; at < end;) {
+    Interval run{slices[at].start_ns, slices[at].end_ns};
+    const StringId name = slices[at].detail;
+    for (++at; at < end && slices[at].detail == name; ++at) run.end_ns = slices[at].end_ns;
+    auto part = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first_of_stretch), out.end(),
+                             [&](const SilentPart& each) { return each.name == name; });
+    if (part == out.end()) part = out.insert(out.end(), {name, 0, run});
+    part->length_ns += run.length_ns();
+    if (run.length_ns() > part->longest.length_ns()) part->longest = run;
+  }
+}
+std::vector<SilentPart> silent_parts(const std::vector<HostSlice>& slices) {
+  std::vector<SilentPart> out;
   for (std::size_t at = 0; at < slices.size(); ++at) {
     if (!is_silent(slices[at].label)) continue;
     const std::size_t begin = at;
-    std::map<StringId, DurationNs> by_name;
-    for (; at < slices.size() && is_silent(slices[at].label); ++at) {
-      by_name[slices[at].detail] += slices[at].end_ns - slices[at].start_ns;
-    }
-    const auto most = std::max_element(by_name.begin(), by_name.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    const Interval stretch{slices[begin].start_ns, slices[at - 1].end_ns};
-    if (stretch.length_ns() >= kPause) out.push_back({most->first, stretch});
+    while (at < slices.size() && is_silent(slices[at].label)) ++at;
+    if (slices[at - 1].end_ns - slices[begin].start_ns >= kPause) add_parts(slices, begin, at, out);
   }
   return out;
 }
 
+// A site has its mean over the steps that pause as long as most do: one stretch of 600 ms in 30 steps is no matter of
+// the step that is shown. Not its own median, since a frame is known from samples that may come less than once a step.
+DurationNs typical_ns(const std::vector<DurationNs>& site_ns, const std::vector<DurationNs>& all_ns,
+                      DurationNs median_of_all) {
+  DurationNs sum = 0;
+  DurationNs steps = 0, steps_with = 0;
+  for (std::size_t step = 0; step < all_ns.size(); ++step) {
+    if (all_ns[step] > 2 * median_of_all) continue;
+    sum += site_ns[step];
+    ++steps;
+    if (site_ns[step] > 0) ++steps_with;
+  }
+  return steps == 0 || steps_with * 2 < steps ? 0 : std::min(sum / steps, median_of_all);
+}
+
 LongPauses pauses_on_host(const RuleInput& input, bool garbage_collection) {
-  LongPauses out;
-  std::vector<DurationNs> by_step;
-  for (const std::vector<HostSlice>& step : host_only_slices(input)) {
-    by_step.push_back(0);
-    for (const SilentStretch& each : silent_stretches(step)) {
-      if (names_garbage_collection(input.trace.text(each.name)) != garbage_collection) continue;
-      by_step.back() += each.at.length_ns();
-      add_pause(input, each.name, each.at.length_ns(), each.at, out.sites);
+  struct Site {
+    PauseSite site;
+    std::vector<DurationNs> by_step_ns;
+    DurationNs all_ns = 0;
+  };
+  std::vector<Site> sites;
+  const std::vector<std::vector<HostSlice>> steps = host_only_slices(input);
+  std::vector<DurationNs> by_step_ns(steps.size());
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (const SilentPart& part : silent_parts(steps[step])) {
+      const std::string what = name_of(input, part.name);
+      if (names_garbage_collection(what) != garbage_collection) continue;
+      by_step_ns[step] += part.length_ns;
+      auto at = std::find_if(sites.begin(), sites.end(), [&](const Site& each) { return each.site.what == what; });
+      if (at == sites.end()) {
+        at = sites.insert(at, {{what, garbage_collection, 0, 0, part.longest}, {}, 0});
+        at->by_step_ns.resize(steps.size());
+      }
+      at->by_step_ns[step] += part.length_ns;
+      at->all_ns += part.length_ns;
+      ++at->site.count;
+      if (part.longest.length_ns() > at->site.example.length_ns()) at->site.example = part.longest;
     }
   }
-  finish_pauses(input, out.sites);
-  for (const PauseSite& site : out.sites) out.per_step_ns += site.per_step_ns;
-  out.cost = host_only_cost(input, by_step);
+  LongPauses out;
+  out.per_step_ns = median_ns(by_step_ns).value_or(0);
+  for (Site& each : sites) each.site.per_step_ns = typical_ns(each.by_step_ns, by_step_ns, out.per_step_ns);
+  std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
+    return std::pair(a.site.per_step_ns, a.all_ns) > std::pair(b.site.per_step_ns, b.all_ns);
+  });
+  for (Site& each : sites) out.sites.push_back(std::move(each.site));
+  out.cost = host_only_cost(input, std::move(by_step_ns));
   out.share = *out.cost.ratio;
   return out;
 }

@@ -10,10 +10,11 @@
 namespace stepscope {
 
 struct LongPauses {
-  std::vector<PauseSite> sites;  // costliest first
-  DurationNs per_step_ns = 0;    // their sum
-  Cost cost;                     // their part of what removing all pauses saves
-  double share = 0;              // of the step; from idle time when there is no re-simulation
+  // Costliest first. Without a GPU a site's time is that of the typical step: 0 where it is in under half of these.
+  std::vector<PauseSite> sites;
+  DurationNs per_step_ns = 0;  // of all of them
+  Cost cost;                   // their part of what removing all pauses saves
+  double share = 0;            // of the step; from idle time when there is no re-simulation
 };
 
 // Pauses that are garbage collection, or those that are not.
