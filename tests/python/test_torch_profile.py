@@ -99,6 +99,7 @@ class SameScript(unittest.TestCase):
         theirs, ours = self.rows(group_by_input_shape=True)
         self.assertEqual(sorted((row.key, str(row.input_shapes), row.count) for row in ours),
                          sorted((row.key, str(row.input_shapes), row.count) for row in theirs))
+        self.assertEqual({type(row.input_shapes) for row in ours}, {type(row.input_shapes) for row in theirs})
 
     def test_times_hold_together(self):
         ours = {row.key: row for row in self.ours.key_averages()}
@@ -346,6 +347,24 @@ class Schedule(unittest.TestCase):
                 schedule(**arguments)
         with self.assertWarnsRegex(UserWarning, "warmup"):
             schedule(wait=0, warmup=0, active=1)
+
+    @support.needs("torch")
+    def test_wrong_schedules_warn_in_torchs_words(self):
+        from stepscope.torch import ProfilerAction as Action, ProfilerActivity, profile
+
+        for first, then in ((Action.RECORD, Action.NONE), (Action.WARMUP, Action.NONE), (Action.RECORD, Action.WARMUP)):
+            states = [first, then, Action.NONE]
+            with self.assertWarnsRegex(UserWarning, f"^Incorrect schedule: {first.name} followed by {then.name}$"):
+                with profile(activities=[ProfilerActivity.CPU], schedule=lambda step: states[min(step, 2)]) as prof:
+                    prof.step()
+
+    @support.needs("torch")
+    def test_nothing_recorded_is_an_empty_table(self):
+        from stepscope.torch import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CPU]) as prof:
+            pass
+        self.assertEqual(prof.key_averages().table(), "")
 
     @support.needs("torch")
     def test_every_schedule_is_torchs(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ class EventAverage(Times):
     flops: int
     is_async: bool
     is_user_annotation: bool
-    input_shapes: str
+    input_shapes: list[Any] | str  # "" where rows are not by shape, as in torch
     stack: list[str] = field(default_factory=list)
     device_type: Any = None
     record_count: int = 0
@@ -85,7 +86,7 @@ class EventAverages(Rows[EventAverage]):
         self._find_top_level = top_level
 
     def _is_top_level(self, row: EventAverage) -> bool:
-        return (row.key, row.input_shapes) in self._find_top_level()
+        return (row.key, str(row.input_shapes)) in self._find_top_level()
 
     def total_average(self) -> EventAverage:
         """All rows in one, as torch adds them up."""
@@ -106,6 +107,8 @@ def averages_of(
     rows = []
     for row in document["rows"]:
         fields = {key: value for key, value in row.items() if key in known}
+        if fields["input_shapes"]:
+            fields["input_shapes"] = json.loads(fields["input_shapes"])
         if torch is not None:
             fields["device_type"] = getattr(torch.profiler.DeviceType, row["device_type"].partition(".")[2])
         rows.append(EventAverage(**fields, use_device=device))
@@ -117,4 +120,16 @@ def averages_of(
         profile_memory=profile_memory,
         with_flops=with_flops,
         top_level=top_level,
+    )
+
+
+def no_averages(device: str | None, *, profile_memory: bool, with_flops: bool) -> EventAverages:
+    """Of a recording in which nothing happened."""
+    return EventAverages(
+        [],
+        self_cpu_time_total=0.0,
+        self_device_time_total=0.0,
+        device=device,
+        profile_memory=profile_memory,
+        with_flops=with_flops,
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import _agent
 from .._trace import Report, Trace, capture_at
-from ._averages import EventAverages
+from ._averages import EventAverages, no_averages
 from ._events import EventList, Recorded
 from ._schedule import ProfilerAction, as_action
 
@@ -28,12 +28,12 @@ _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]
     (NONE, WARMUP): ("_prepare", "_warm_up"),
     (NONE, RECORD): ("_prepare", "_start"),
     (NONE, SAVE): ("_prepare", "_start"),
-    (WARMUP, NONE): ("_warn_lost", "_start", "_stop"),
+    (WARMUP, NONE): ("_warn_warmup_to_none", "_start", "_stop"),
     (WARMUP, RECORD): ("_start",),
     (WARMUP, SAVE): ("_start",),
     (WARMUP, None): ("_start", "_stop"),
-    (RECORD, NONE): ("_warn_lost", "_stop"),
-    (RECORD, WARMUP): ("_warn_lost", "_stop"),
+    (RECORD, NONE): ("_warn_record_to_none", "_stop"),
+    (RECORD, WARMUP): ("_warn_record_to_warmup", "_stop"),
     (RECORD, None): ("_stop", "_trace_ready"),
     (SAVE, NONE): ("_stop", "_trace_ready"),
     (SAVE, WARMUP): ("_stop", "_trace_ready", "_prepare", "_warm_up"),
@@ -159,6 +159,7 @@ class profile:
         # A profile that is dropped, or still open at the exit, leaves neither a capture under way nor a folder behind.
         weakref.finalize(self, self._capture.abandon)
         self._trace: Trace | None = None
+        self._is_empty = False  # a cycle ended in which nothing was recorded
         self._trace_id: str | None = None
         self._preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}  # of `trace`, or of the cycle under way
@@ -268,9 +269,16 @@ class profile:
             self._trace = trace
         else:  # nothing was recorded, as where the loop ends in a warm-up step: the last cycle's stays
             self._metadata = self._last_metadata
+            self._is_empty = True
 
-    def _warn_lost(self) -> None:
-        warnings.warn("Incorrect schedule: the cycle ended without a step to save it", stacklevel=3)
+    def _warn_warmup_to_none(self) -> None:
+        warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
+
+    def _warn_record_to_none(self) -> None:
+        warnings.warn("Incorrect schedule: RECORD followed by NONE", stacklevel=3)
+
+    def _warn_record_to_warmup(self) -> None:
+        warnings.warn("Incorrect schedule: RECORD followed by WARMUP", stacklevel=3)
 
     def _trace_ready(self) -> None:
         if self.on_trace_ready is not None:
@@ -296,6 +304,8 @@ class profile:
 
         Print `.table(sort_by, row_limit)` of it. `group_by_overload_name` has no effect.
         """
+        if self._trace is None and self._is_empty:
+            return no_averages(self.use_device, profile_memory=self.profile_memory, with_flops=self.with_flops)
         return self._recorded.averages(group_by_input_shape, group_by_stack_n)
 
     def events(self) -> EventList:
