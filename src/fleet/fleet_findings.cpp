@@ -12,8 +12,8 @@
 // incomplete-run: what is not among the files, and what is there twice.
 //
 // What one rank alone guessed about a straggler is dropped where all of its group are here, and so is the exposed
-// communication that a straggler explains; what is left of it is judged over the ranks (shared_exposure.h). All else is
-// told once, from the rank where it costs most.
+// communication that a straggler explains; what is left of it is judged over the ranks (shared_exposure.h), and so is
+// whose steps stand out (shared_outliers.h). All else is told once, from the rank where it costs most.
 #include "fleet/fleet_findings.h"
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 #include "fleet/replay_run.h"
 #include "fleet/shared_exposure.h"
+#include "fleet/shared_outliers.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
 
@@ -380,7 +381,8 @@ std::string group_words(const FleetGroup& group) {
 void add_lacking_groups(const FleetFacts& facts, std::vector<std::string>& what, Finding& finding) {
   std::size_t said = 0;
   for (const FleetGroup& group : facts.groups) {
-    if (group.missing.empty() || group.missing == facts.missing) continue;
+    const bool is_of_all = counted(group.ranks.size()) == facts.world_size;
+    if (group.missing.empty() || is_of_all) continue;
     if (said++ == kMostNamed) break;
     finding.evidence.push_back({group_words(group) + " of " + count_of(counted(group.ranks.size()), "rank", "ranks") +
                                     " lacks " + name_ranks(group.missing, kMostNamed) + ".",
@@ -525,7 +527,9 @@ std::vector<FleetFinding> find_over_fleet(const RunSummary& run, const FleetFact
   for (const SharedRankFinding& shared : facts.findings) {
     if (shared.id == "straggler") own_straggler = &shared;
     if (shared.id == "straggler" && (!lone_guess_stands || stranger)) continue;
-    if (shared.id != "exposed-communication") {
+    if (shared.id == "outlier-step") {
+      out.push_back(share(facts, judge_outliers(run, shared, facts), false));
+    } else if (shared.id != "exposed-communication") {
       out.push_back(share(facts, shared, false));
     } else if (!late && !stranger) {
       const auto judged = judge_exposure(shared, facts, replay);
