@@ -175,7 +175,7 @@ std::string explain(const GateInput& base, const GateInput& other, const GateRes
                          result.checks.front().verdict == GateVerdict::kFailed;
   if (!is_slower || !base.has_recordings || !other.has_recordings) return "";
   const auto difference = compute_difference(base.summary, other.summary);
-  return difference ? "mostly: " + explain_in_one_line(*difference) : "";
+  return difference ? explain_slowdown(*difference) : "";
 }
 
 // A base that others may not read stays so: the new file never has more rights than the old one, also not for a moment.

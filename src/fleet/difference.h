@@ -62,11 +62,13 @@ struct WorkDifference {
 struct ClassDifference {
   KernelClass kernel_class = KernelClass::kOther;
   PartChange busy;
+  DurationNs by_median_ns = 0;  // of medians, as the step is judged; of the classes they do not sum
 };
 
 struct IdleDifference {
   HostLabel cause = HostLabel::kNoEvent;
   PartChange idle;
+  DurationNs by_median_ns = 0;  // likewise
 };
 
 // Host time of an operator, self, mean of a step. Summaries keep no values by step of it, so only several runs show
@@ -159,8 +161,11 @@ struct DifferenceOptions {
 [[nodiscard]] Result<RunDifference> compute_difference(const RunSummary& before, const RunSummary& after,
                                                        const DifferenceOptions& options = {});
 
-// "GPU work +1.2 ms: aten::mm (matmul) takes 3.1 % longer a call", for a gate's one line: the largest cause that is
-// more than noise; says so when there is none.
+// "matmul on the GPU +1.20 ms, aten::mm: 3.1 % longer a call": of the causes that are more than noise the largest that
+// goes the way of the verdict, and of the medians that the verdict is of; says so when there is none.
 [[nodiscard]] std::string explain_in_one_line(const RunDifference& difference);
+
+// For a failed gate: the same behind "mostly: ", or "among others: " where it is less than half of the difference.
+[[nodiscard]] std::string explain_slowdown(const RunDifference& difference);
 
 }  // namespace stepscope

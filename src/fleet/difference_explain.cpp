@@ -1,4 +1,8 @@
-// One line for a gate: the largest cause that is more than noise.
+// One line: the largest cause that goes the way of the verdict and is more than noise.
+//
+// The verdict is of medians, the tables are of means, since only those sum. Where every fifth step of one side stalls
+// the two have different signs, and the table's largest part explains the opposite of the verdict. So the line looks at
+// the medians of the parts.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -65,6 +69,8 @@ const WorkDifference* largest_row(const RankDifference& rank, KernelClass kernel
   return nullptr;
 }
 
+DurationNs change_of_median(const RankDifference& rank) { return rank.after.median_ns - rank.before.median_ns; }
+
 std::string appeared(const RankDifference& rank) {
   for (const FindingDifference& finding : rank.findings) {
     if (finding.change == FindingChange::kAppeared && finding.after->saving) return finding.id;
@@ -74,37 +80,63 @@ std::string appeared(const RankDifference& rank) {
 
 }  // namespace
 
-std::string explain_in_one_line(const RunDifference& difference) {
+namespace {
+
+struct Cause {
+  std::string line;
+  DurationNs difference_ns = 0;  // 0: none is known
+};
+
+Cause largest_cause(const RunDifference& difference) {
   const RankDifference& rank = difference.explaining();
-  const bool is_slower = difference.typical_rank.mean_step.difference_ns() >= 0;
-  const auto fits = [&](const PartChange& part) { return part.is_told && (part.difference_ns() > 0) == is_slower; };
+  const bool is_slower = change_of_median(difference.typical_rank) >= 0;
+  const DurationNs whole = std::abs(change_of_median(difference.typical_rank));
+  const bool is_verdict = difference.typical_rank.step.verdict == CompareVerdict::kSlower ||
+                          difference.typical_rank.step.verdict == CompareVerdict::kFaster;
+  // Half of a step's change that is told is no noise, whatever its own mean scatters by.
+  const auto fits = [&](const PartChange& part, DurationNs by_median_ns) {
+    return by_median_ns != 0 && (by_median_ns > 0) == is_slower &&
+           (part.is_told || (is_verdict && 2 * std::abs(by_median_ns) >= whole));
+  };
   const ClassDifference* work = nullptr;
   for (const ClassDifference& row : rank.classes) {
-    if (work == nullptr && fits(row.busy)) work = &row;
+    if (!fits(row.busy, row.by_median_ns)) continue;
+    if (work == nullptr || std::abs(row.by_median_ns) > std::abs(work->by_median_ns)) work = &row;
   }
   const IdleDifference* idle = nullptr;
   for (const IdleDifference& row : rank.causes) {
-    if (idle == nullptr && fits(row.idle)) idle = &row;
+    if (!fits(row.idle, row.by_median_ns)) continue;
+    if (idle == nullptr || std::abs(row.by_median_ns) > std::abs(idle->by_median_ns)) idle = &row;
   }
-  std::string line;
-  if (difference.ranks.size() > 1 && rank.rank) line = "rank " + std::to_string(*rank.rank) + ": ";
-  if (work != nullptr && idle != nullptr) {
-    if (std::abs(idle->idle.difference_ns()) > std::abs(work->busy.difference_ns())) work = nullptr;
-  }
+  if (work != nullptr && idle != nullptr && std::abs(idle->by_median_ns) > std::abs(work->by_median_ns)) work = nullptr;
+  Cause cause;
+  if (difference.ranks.size() > 1 && rank.rank) cause.line = "rank " + std::to_string(*rank.rank) + ": ";
   if (work != nullptr) {
-    line +=
-        std::string(kernel_class_name(work->kernel_class)) + " on the GPU " + milliseconds(work->busy.difference_ns());
+    cause.difference_ns = work->by_median_ns;
+    cause.line +=
+        std::string(kernel_class_name(work->kernel_class)) + " on the GPU " + milliseconds(work->by_median_ns);
     if (const WorkDifference* row = largest_row(rank, work->kernel_class, is_slower)) {
-      if (const std::string words = row_words(*row); !words.empty()) line += ", " + words;
+      if (const std::string words = row_words(*row); !words.empty()) cause.line += ", " + words;
     }
   } else if (idle != nullptr) {
-    line +=
-        "the GPU waits " + milliseconds(idle->idle.difference_ns()) + " for: " + spaced(host_label_name(idle->cause));
+    cause.difference_ns = idle->by_median_ns;
+    cause.line += "the GPU waits " + milliseconds(idle->by_median_ns) + " for: " + spaced(host_label_name(idle->cause));
   } else {
-    line += "no part of the step changed by more than the noise";
+    cause.line += "no part of the step changed by more than the noise";
   }
-  if (const std::string id = appeared(rank); is_slower && !id.empty()) line += " (new finding: " + id + ")";
-  return line;
+  if (const std::string id = appeared(rank); is_slower && !id.empty()) cause.line += " (new finding: " + id + ")";
+  return cause;
+}
+
+}  // namespace
+
+std::string explain_in_one_line(const RunDifference& difference) { return largest_cause(difference).line; }
+
+std::string explain_slowdown(const RunDifference& difference) {
+  const Cause cause = largest_cause(difference);
+  if (cause.difference_ns == 0) return cause.line;
+  const bool is_most = 2 * std::abs(cause.difference_ns) >= std::abs(change_of_median(difference.typical_rank));
+  return (is_most ? "mostly: " : "among others: ") + cause.line;
 }
 
 }  // namespace stepscope

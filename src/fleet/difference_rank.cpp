@@ -200,6 +200,17 @@ class Builder {
     row.by_time_ns = difference - row.by_calls_ns;
   }
 
+  static double median_over(const PartSeries& series) {
+    std::vector<double> medians;
+    for (const std::vector<double>& run : series) {
+      if (const auto median = quantile(run, 0.5)) medians.push_back(*median);
+    }
+    return quantile(medians, 0.5).value_or(0);
+  }
+  static DurationNs median_change(const PartSeries& before, const PartSeries& after) {
+    return std::llround(median_over(after) - median_over(before));
+  }
+
   void add_groups() {
     std::vector<std::size_t> causes;
     for (std::size_t i = 0; i < kHostLabelCount; ++i) {
@@ -211,13 +222,16 @@ class Builder {
       const auto is_class = [of = kernel_class](const WorkIdentity& identity) { return identity.kernel_class == of; };
       const double ratio =
           between_runs_ratio(noise_of_work(before_, first_, is_class), noise_of_work(after_, second_, is_class));
-      out_.classes.push_back({kernel_class, change(busy.before_ns, busy.after_ns, sum_class(before_, kernel_class),
-                                                   sum_class(after_, kernel_class), ratio, together)});
+      out_.classes.push_back({kernel_class,
+                              change(busy.before_ns, busy.after_ns, sum_class(before_, kernel_class),
+                                     sum_class(after_, kernel_class), ratio, together),
+                              median_change(sum_class(before_, kernel_class), sum_class(after_, kernel_class))});
     }
     for (const std::size_t i : causes) {
       out_.causes.push_back({static_cast<HostLabel>(i),
                              change(first_.cause_ns[i], second_.cause_ns[i], before_.cause_ns[i], after_.cause_ns[i],
-                                    between_runs_of(static_cast<HostLabel>(i)), together)});
+                                    between_runs_of(static_cast<HostLabel>(i)), together),
+                             median_change(before_.cause_ns[i], after_.cause_ns[i])});
     }
     sort_by_difference(out_.classes, [](const ClassDifference& row) -> const PartChange& { return row.busy; });
     sort_by_difference(out_.causes, [](const IdleDifference& row) -> const PartChange& { return row.idle; });

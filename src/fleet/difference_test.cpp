@@ -312,6 +312,37 @@ TEST(Difference, ACauseOfIdleTimeIsNamed) {
   EXPECT_NE(explain_in_one_line(difference).find("data loader"), std::string::npos);
 }
 
+// Every fifth step of the one side stalls: its mean is longer, its median is shorter, and of the median is the verdict.
+TEST(Difference, TheLineExplainsTheMedianThatTheVerdictIsOf) {
+  std::vector<DurationNs> stalls, waits(30, 20'000'000);
+  for (int i = 0; i < 30; ++i) stalls.push_back(i % 5 == 0 ? 150'000'000 : 0);
+  const std::vector<DurationNs> none(30, 0);
+  const auto side = [&](const std::vector<DurationNs>& loader, const std::vector<DurationNs>& python) {
+    Random random(3);
+    return made_rank({made_work("aten::mm", "gemm", KernelClass::kMatmul, scattered(random, 30, 38e6, 0.001))},
+                     {{HostLabel::kDataLoader, loader}, {HostLabel::kPython, python}});
+  };
+  const RunDifference difference = difference_of(side(stalls, none), side(none, waits));
+  EXPECT_EQ(difference.typical_rank.step.verdict, CompareVerdict::kSlower);
+  EXPECT_LT(difference.typical_rank.mean_step.difference_ns(), 0);
+  EXPECT_EQ(explain_in_one_line(difference), "the GPU waits +20.0 ms for: Python");
+  EXPECT_EQ(explain_slowdown(difference), "mostly: the GPU waits +20.0 ms for: Python");
+}
+
+TEST(Difference, APartOfLessThanHalfIsOneAmongOthers) {
+  Random random(4);
+  const auto side = [&](double factor) {
+    const auto work = [&](const char* name, KernelClass kernel_class) {
+      return made_work(name, name, kernel_class, scattered(random, 30, 10e6 * factor, 0.001));
+    };
+    return made_rank({work("mm", KernelClass::kMatmul), work("add", KernelClass::kElementwise),
+                      work("norm", KernelClass::kNormalisation)},
+                     {});
+  };
+  const std::string line = explain_slowdown(difference_of(side(1), side(1.1)));
+  EXPECT_TRUE(line.starts_with("among others: ")) << line;
+}
+
 TEST(Difference, ShapesOfOneSideOnlyAreLeftOut) {
   RankSummary plain = made_run({.seed = 2});
   plain.has_shapes = false;
