@@ -308,6 +308,23 @@ std::vector<std::string> list_remarks(const Roster& roster, const FleetReplay& r
   return remarks;
 }
 
+// Ranks of which nothing is replayed, and ranks that most collectives lack, may be those that were waited for.
+std::optional<std::string> find_unknown_waits(bool lacks_ranks, const FleetReplay& replay) {
+  if (lacks_ranks) return "ranks are not replayed, and what was waited for them is not known";
+  if (replay.incomplete_count * 2 < replay.meeting_count) return std::nullopt;
+  return "most collectives lack ranks, and what was waited for those is not known";
+}
+
+// The answers that are all about waits and transfers.
+void refuse_waits(const std::optional<std::string>& unknown, FleetReplay& replay) {
+  for (FleetWhatIf& what_if : replay.what_ifs) {
+    const bool is_of_waits = what_if.transform == FleetTransform::kNobodyWaits ||
+                             what_if.transform == FleetTransform::kCommunicationFree ||
+                             what_if.transform == FleetTransform::kGroupFree;
+    if (unknown && is_of_waits && !what_if.refused) what_if.refused = unknown;
+  }
+}
+
 void ask_all(const Fleet& fleet, const GroupKinds& kinds, const std::vector<std::uint32_t>& suspects,
              FleetReplay& replay) {
   Fleet::Outcome unchanged;
@@ -377,6 +394,7 @@ FleetReplay replay_fleet(const FleetReplayInput& input, std::span<const std::uin
     if (rank < roster.place.size() && roster.place[rank] != kMeetsNobody) asked.push_back(roster.place[rank]);
   }
   if (suspects.empty()) asked = choose_suspects(matched.late_ns);
+  const auto unknown = find_unknown_waits(!roster.left_out.empty(), replay);
   Fleet fleet(std::move(roster), std::move(matched.meetings), std::move(steps), kinds.words().size());
   replay.recorded_step_ns = fleet.recorded_step_ns();
   const auto replayed_ns = fleet.replay_simply();
@@ -395,6 +413,7 @@ FleetReplay replay_fleet(const FleetReplayInput& input, std::span<const std::uin
   }
   fleet.begin();
   ask_all(fleet, kinds, asked, replay);
+  refuse_waits(unknown, replay);
   return replay;
 }
 

@@ -178,6 +178,11 @@ TEST(FleetReplay, AMissingRankLeavesItsWaits) {
   EXPECT_EQ(after_ms(answer, FleetTransform::kUnchanged), 13);
   // Whether the missing rank was in time at 5 ms is not known: its 6 ms of transfer stay.
   EXPECT_EQ(after_ms(answer, FleetTransform::kRankAsMedian, 1U), 11);
+  // Nor is what all wait for together: "nobody waits" would take the wait for the missing rank for a transfer.
+  for (const FleetTransform of : {FleetTransform::kNobodyWaits, FleetTransform::kCommunicationFree}) {
+    ASSERT_TRUE(answer.find(of) && answer.find(of)->refused);
+    EXPECT_EQ(*answer.find(of)->refused, "most collectives lack ranks, and what was waited for those is not known");
+  }
 }
 
 TEST(FleetReplay, RanksWithoutAReplayAreNamed) {
@@ -190,6 +195,9 @@ TEST(FleetReplay, RanksWithoutAReplayAreNamed) {
   ASSERT_EQ(one.remarks.size(), 2U);
   EXPECT_EQ(one.remarks[0], "1 rank is not replayed: 2.0% of the GPU events have no launch call");
   EXPECT_EQ(after_ms(one, FleetTransform::kUnchanged), 13);
+  ASSERT_TRUE(one.find(FleetTransform::kNobodyWaits)->refused);
+  EXPECT_EQ(*one.find(FleetTransform::kNobodyWaits)->refused,
+            "ranks are not replayed, and what was waited for them is not known");
   run.ranks[1].replay = run.ranks[0].replay;
   const FleetReplay none = replay(run);
   ASSERT_TRUE(none.refused);
