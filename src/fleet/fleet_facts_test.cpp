@@ -434,6 +434,36 @@ TEST(FleetRoster, the_straggler_is_found_with_ranks_missing) {
   EXPECT_EQ(facts.ranks[facts.stragglers[0]].rank, 1);
 }
 
+// Rank 3 is 8 ms late and has no file: rank 2 waits for it in their group, and the others wait for rank 2.
+constexpr std::string_view kLateRankOfAGroup = R"(
+  rank 0  |ccccccccA-ccccB---------cc|ccccccccA-ccccB---------cc|ccccccccA-ccccB---------cc|
+  rank 1  |ccccccccA-ccccB---------cc|ccccccccA-ccccB---------cc|ccccccccA-ccccB---------cc|
+  rank 2  |ccccccccA---------ccccB-cc|ccccccccA---------ccccB-cc|ccccccccA---------ccccB-cc|
+  rank 3  |ccccccccccccccccA-ccccB-cc|ccccccccccccccccA-ccccB-cc|ccccccccccccccccA-ccccB-cc|
+  A@0,1 = alltoall of ep0 on 0 1, 100 MB
+  A@2,3 = alltoall of ep1 on 2 3, 100 MB
+  B = allreduce of world on 0 1 2 3, 100 MB
+)";
+
+TEST(FleetRoster, who_waits_for_a_missing_rank_is_not_called_late) {
+  MadeFleet fleet(kLateRankOfAGroup);
+  FleetFacts facts = compute_fleet_facts(fleet.run);
+  ASSERT_EQ(facts.stragglers, (std::vector<std::size_t>{3}));
+  fleet.run.ranks.pop_back();
+  facts = compute_fleet_facts(fleet.run);
+  EXPECT_TRUE(facts.stragglers.empty());
+  EXPECT_EQ(facts.missing_wait_ns, 8 * kMs);
+}
+
+TEST(FleetRoster, transfers_that_nothing_measures_make_no_rank_late) {
+  MadeFleet fleet(kLateRankOfAGroup);
+  fleet.run.ranks.pop_back();
+  for (const std::size_t at : {0U, 1U})
+    std::erase_if(fleet.rank(at).collectives,
+                  [](const SummaryCollective& each) { return each.bytes && each.group == 0; });
+  EXPECT_TRUE(compute_fleet_facts(fleet.run).stragglers.empty());
+}
+
 TEST(FleetRoster, waits_for_a_rank_that_is_missing_are_told) {
   MadeFleet fleet(R"(
     rank 0  |ccA=======cA=|ccA=======cA=|

@@ -10,7 +10,11 @@
 // Events that nobody is known to have met (sends in groups of more than two, groups whose other ranks are missing,
 // steps with different counts) have waited for what their bytes do not explain at the best bandwidth seen, as on one
 // rank alone (analyze/collectives.h). So does what a transfer takes too long in a group with missing ranks: then the
-// last one is not among the files.
+// last one is not among the files. What the same bytes took a group that is whole is the best measure of a transfer:
+// the only rank of its group may wait in every one of them, and none then shows how long it takes. Without such a
+// measure its exposed transfers prove no lateness. When the late rank is missing, the ranks that are here wait for it
+// one behind the other: one waits in a group with the missing rank, the others for that one. So it costs what all ranks
+// wait at least, as far as one of them waits for a missing rank.
 //
 // Thresholds. Late is a rank whose own work exceeds the typical one's by 5 % of the step, in the median and in two
 // thirds of its steps: 0.2 % on the recorded healthy pair (2.4 % in one of its steps), 36 % on the planted one. Of 8
@@ -26,6 +30,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <tuple>
 
 #include "fleet/bandwidth.h"
 #include "fleet/order.h"
@@ -47,7 +52,9 @@ struct RankStep {
   std::uint32_t row = 0;
   std::uint32_t step = 0;  // index into its summary's steps
   DurationNs own_ns = 0, wait_ns = 0, missing_ns = 0;
-  bool has_met = false;  // others in a collective of this step; else it tells nothing
+  DurationNs missing_together_ns = 0;  // of missing_ns, in collectives that all ranks of the group enter
+  DurationNs unmeasured_ns = 0;        // exposed in groups whose other ranks are missing; waits or transfers
+  bool has_met = false;                // others in a collective of this step; else it tells nothing
 };
 
 class LatenessJudge {
@@ -58,6 +65,7 @@ class LatenessJudge {
   void judge() {
     best_ = measure_bandwidths(meetings_, facts_);
     measure_lone_bandwidth();
+    measure_transfers();
     for (std::uint32_t row = 0; row < meetings_.rows.size(); ++row) add_row(row);
     std::erase_if(all_, [](const RankStep& rank) { return !rank.has_met; });
     std::stable_sort(all_.begin(), all_.end(),
@@ -97,6 +105,32 @@ class LatenessJudge {
     }
   }
 
+  // The shortest that whole groups needed for their bytes.
+  void measure_transfers() {
+    for (const FleetMeeting& meeting : meetings_.all) {
+      if (facts_.groups[meeting.group].refuted || !meeting.ends_together || !is_whole(meeting)) continue;
+      const DurationNs transfer = minus_ns(meeting.first_end_ns, meeting.last_arrival_ns);
+      const SummaryCollective& event = meetings_.event(meetings_.attendances[meeting.first_attendance]);
+      if (transfer <= 0 || !event.bus_bytes) continue;
+      const std::size_t size = size_of_group(facts_.groups[meeting.group]);
+      const auto [at, is_new] =
+          transfers_.try_emplace({std::string_view(meetings_.kinds[meeting.kind]), size, *event.bus_bytes}, transfer);
+      if (!is_new) at->second = std::min(at->second, transfer);
+    }
+  }
+
+  [[nodiscard]] std::optional<DurationNs> measured_transfer(const RankSummary& rank,
+                                                            const SummaryCollective& event) const {
+    if (!event.bus_bytes) return std::nullopt;
+    const auto at = transfers_.find({kind_of(rank, event), group_size(rank, event), *event.bus_bytes});
+    return at == transfers_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  static bool is_between_two(std::string_view kind) {
+    return kind.find("send") != kind.npos || kind.find("Send") != kind.npos || kind.find("recv") != kind.npos ||
+           kind.find("Recv") != kind.npos || kind.find("coalesced") != kind.npos;
+  }
+
   [[nodiscard]] bool is_whole(const FleetMeeting& meeting) const {
     return meeting.attendance_count >= size_of_group(facts_.groups[meeting.group]);
   }
@@ -105,6 +139,7 @@ class LatenessJudge {
   std::optional<DurationNs> transfer_at_best(const RankSummary& rank, const SummaryCollective& event,
                                              const FleetMeeting* meeting) const {
     if (!event.bus_bytes) return std::nullopt;
+    if (const auto measured = measured_transfer(rank, event)) return measured;
     double per_ns = 0;
     if (meeting != nullptr) {
       const auto known = best_.of(meeting->kind, size_of_group(facts_.groups[meeting->group]));
@@ -137,8 +172,14 @@ class LatenessJudge {
     const DurationNs exposed = std::max<DurationNs>(0, event.exposed_ns);
     constexpr DurationNs kMost = DurationNs{1} << 60;  // whatever a file says, sums stay numbers
     out.wait_ns = std::min(out.wait_ns + std::min(whole, exposed), kMost);
-    out.missing_ns +=
+    const DurationNs missing =
         meeting == nullptr && facts_.missing_count == 0 ? 0 : std::min(whole, exposed) - std::min(seen, exposed);
+    out.missing_ns += missing;
+    if (is_between_two(kind_of(rank, event))) return;
+    out.missing_together_ns = std::min(out.missing_together_ns + missing, kMost);
+    const bool is_alone = meeting == nullptr && facts_.missing_count > 0 && group_size(rank, event) > 1;
+    if (is_alone && !measured_transfer(rank, event))
+      out.unmeasured_ns = std::min(out.unmeasured_ns + std::min(length, exposed) - std::min(whole, exposed), kMost);
   }
 
   void add_row(std::uint32_t row) {
@@ -281,6 +322,20 @@ class LatenessJudge {
     }
   }
 
+  // By step, what every rank that is here waits, as far as one of them waits for a missing rank.
+  std::vector<DurationNs> waits_of_all() {
+    std::vector<DurationNs> waits;
+    each_step([&](std::span<RankStep> ranks) {
+      DurationNs least = ranks.front().wait_ns, missing = 0;
+      for (const RankStep& rank : ranks) {
+        least = std::min(least, rank.wait_ns);
+        missing = std::max(missing, std::min(rank.missing_together_ns, rank.missing_ns));
+      }
+      waits.push_back(std::min(least, missing));
+    });
+    return waits;
+  }
+
   void judge_missing() {
     if (facts_.missing_count == 0 || all_.empty()) return;
     std::vector<std::pair<DurationNs, std::int64_t>> sums(facts_.ranks.size());
@@ -292,7 +347,7 @@ class LatenessJudge {
     for (const auto& [sum, count] : sums) {
       if (count > 0) means.push_back(sum / count);
     }
-    facts_.missing_wait_ns = lower_median(means);
+    facts_.missing_wait_ns = std::max(lower_median(means), median_ns(waits_of_all()).value_or(0));
   }
 
   // How late a rank must be to stand out of the others.
@@ -308,7 +363,20 @@ class LatenessJudge {
            static_cast<DurationNs>(kDeviations * kDeviationOfMedian * static_cast<double>(lower_median(deviations)));
   }
 
+  // By row, of a mean step.
+  [[nodiscard]] std::vector<DurationNs> unmeasured_of_rows() const {
+    std::vector<std::pair<DurationNs, std::int64_t>> sums(facts_.ranks.size());
+    for (const RankStep& rank : all_) {
+      sums[rank.row].first += rank.unmeasured_ns;
+      ++sums[rank.row].second;
+    }
+    std::vector<DurationNs> means;
+    for (const auto& [sum, count] : sums) means.push_back(count > 0 ? sum / count : 0);
+    return means;
+  }
+
   void find_stragglers() {
+    const std::vector<DurationNs> unmeasured = unmeasured_of_rows();
     std::vector<std::size_t> late;
     std::size_t judged = 0;
     const DurationNs least = std::max(late_at_ns_, least_outlier());
@@ -316,7 +384,7 @@ class LatenessJudge {
       const FleetRank& rank = facts_.ranks[row];
       if (!rank.late_ns) continue;
       ++judged;
-      if (*rank.late_ns >= least && rank.late_step_ratio >= kSameRank) late.push_back(row);
+      if (*rank.late_ns - unmeasured[row] >= least && rank.late_step_ratio >= kSameRank) late.push_back(row);
     }
     std::stable_sort(late.begin(), late.end(),
                      [&](std::size_t a, std::size_t b) { return *facts_.ranks[a].late_ns > *facts_.ranks[b].late_ns; });
@@ -361,6 +429,8 @@ class LatenessJudge {
   BestBandwidth best_;
   // (kind, ranks of the group) -> bytes a ns of large ones, of any
   std::map<std::pair<std::string_view, std::size_t>, std::pair<double, double>> lone_best_;
+  // (kind, ranks of the group, bus bytes) -> ns
+  std::map<std::tuple<std::string_view, std::size_t, std::int64_t>, DurationNs> transfers_;
   std::vector<RankStep> all_;  // by row, later by step
   DurationNs late_at_ns_ = 1;
 };
