@@ -12,10 +12,14 @@
 #include "analyze/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "analyze/cut_file.h"
+#include "analyze/step_marks.h"
 
 namespace stepscope {
 namespace {
@@ -112,12 +116,40 @@ void count_gpu_events(const Trace& trace, const Steps& steps, Ledger& ledger) {
   if (sum > 0) ledger.largest_event_ratio = static_cast<double>(longest) / sum;
 }
 
-std::int64_t count_launching_processes(const Trace& trace) {
+std::vector<bool> find_launching_processes(const Trace& trace) {
   std::vector<bool> launches(trace.processes.size(), false);
   for (const CallId call : trace.calls.ids().ids()) {
     if (launches_work(trace, call)) launches[trace.threads.process[trace.calls.thread[call]].value] = true;
   }
-  return std::count(launches.begin(), launches.end(), true);
+  return launches;
+}
+
+// Processes that launch work and run steps of the same numbers: ranks whose files were put together. Correlation
+// numbers of such need not clash, and then nothing else tells that every sum is of both.
+std::int64_t count_processes_of_same_steps(const Trace& trace) {
+  std::map<std::int64_t, std::set<std::uint32_t>> processes_of;  // by number of the step
+  std::vector<std::optional<std::int64_t>> number_of(trace.strings.size());
+  std::vector<bool> is_asked(trace.strings.size(), false);
+  std::set<std::uint32_t> with_steps;
+  for (const SpanId span : trace.spans.ids().ids()) {
+    const StringId name = trace.spans.name[span];
+    if (!is_asked[name.value]) number_of[name.value] = profiler_step_number(trace.text(name));
+    is_asked[name.value] = true;
+    if (!number_of[name.value] || !trace.spans.thread[span].has_value()) continue;
+    const std::uint32_t process = trace.threads.process[trace.spans.thread[span]].value;
+    processes_of[*number_of[name.value]].insert(process);
+    with_steps.insert(process);
+  }
+  if (with_steps.size() < 2) return 0;
+  const std::vector<bool> launches = find_launching_processes(trace);
+  std::set<std::uint32_t> same;
+  for (const auto& [number, processes] : processes_of) {
+    std::vector<std::uint32_t> launching;
+    std::copy_if(processes.begin(), processes.end(), std::back_inserter(launching),
+                 [&](std::uint32_t process) { return launches[process]; });
+    if (launching.size() > 1) same.insert(launching.begin(), launching.end());
+  }
+  return static_cast<std::int64_t>(same.size());
 }
 
 std::string incomplete(std::int64_t lost, std::int64_t of, std::string_view what) {
@@ -201,7 +233,10 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
     if (!ledger.is_host_only && step.gpu_event_count == 0) ++ledger.steps_without_gpu_events_count;
   }
   if (trace.notes.count(NoteKind::kMergedProcesses) > 0) {
-    ledger.merged_process_count = count_launching_processes(trace);
+    const std::vector<bool> launches = find_launching_processes(trace);
+    ledger.merged_process_count = std::count(launches.begin(), launches.end(), true);
+  } else {
+    ledger.merged_process_count = count_processes_of_same_steps(trace);
   }
   ledger.headline_withheld = find_reason(trace, steps, ledger, launch_counts);
   if (!ledger.headline_withheld && steps.median_ns && *steps.median_ns <= 0) {

@@ -31,7 +31,8 @@ void add_lost_events(const Ledger& ledger, std::vector<Evidence>& out) {
   }
   if (ledger.merged_process_count > 0) {
     out.push_back({format_count(static_cast<double>(ledger.merged_process_count)) +
-                       " processes use the same correlation numbers; GPU events cannot be assigned to one.",
+                       " processes launch GPU work in this file, with the same correlation or step numbers; GPU events "
+                       "cannot be assigned to one.",
                    std::nullopt});
   }
 }

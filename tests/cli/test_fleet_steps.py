@@ -1,4 +1,5 @@
 """Steps of many files: one median wherever it is told, and steps that a rank's recording skips."""
+import json
 import pathlib
 import tempfile
 import unittest
@@ -59,6 +60,22 @@ class ManySteps(InFolder):
         done = run("gate", "even.json", "later.json", cwd=self.folder)
         self.assertEqual(done.status, PARTIAL, done.out)
         self.assertIn("only the first 1024 of 1200 steps", " ".join(done.out.split()))
+
+
+class MergedRanks(InFolder):
+    def test_two_processes_of_the_same_steps_are_two_ranks_whatever_their_correlations(self):
+        first = json.loads(made_rank([(number, 20_000) for number in range(4, 10)], rank=0))
+        second = json.loads(made_rank([(number, 20_000) for number in range(4, 10)], rank=1))
+        for event in second["traceEvents"]:
+            event["pid"] = 8
+            if "correlation" in event["args"]:
+                event["args"]["correlation"] += 1000
+        first["traceEvents"] += second["traceEvents"]
+        (self.folder / "merged.json").write_text(json.dumps(first))
+        done = run("report", "merged.json", "--json", cwd=self.folder)
+        self.assertEqual(done.status, PARTIAL)
+        self.assertEqual(done.json()["ledger"]["merged_process_count"], 2)
+        self.assertIn("two ranks merged in one file", done.json()["headline_withheld"])
 
 
 class MissingSteps(InFolder):
