@@ -233,8 +233,8 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
     if (!ledger.is_host_only && step.gpu_event_count == 0) ++ledger.steps_without_gpu_events_count;
   }
   if (trace.notes.count(NoteKind::kMergedProcesses) > 0) {
-    const std::vector<bool> launches = find_launching_processes(trace);
-    ledger.merged_process_count = std::count(launches.begin(), launches.end(), true);
+    const std::vector<bool> launching = find_launching_processes(trace);
+    ledger.merged_process_count = std::count(launching.begin(), launching.end(), true);
   } else {
     ledger.merged_process_count = count_processes_of_same_steps(trace);
   }
