@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "agent/cupti_callbacks.h"
+
 namespace stepscope::agent {
 namespace {
 
@@ -70,7 +72,7 @@ WireGpuEvent event_of(const Record& record, WireGpuKind kind) {
   event.end_ns = static_cast<TimeNs>(record.end_ns);
   event.device = static_cast<std::int32_t>(record.device);
   event.stream = record.stream;
-  event.correlation = record.correlation;
+  event.correlation = number_of(record.correlation);
   event.kind = kind;
   if (record.graph != 0) {
     event.graph_id = record.graph;
@@ -116,7 +118,7 @@ WireSync sync_of(const CuptiSyncRecord& record, CaptureFile& file) {
   sync.end_ns = static_cast<TimeNs>(record.end_ns);
   sync.stream = record.stream == kNoStream ? -1 : std::int64_t{record.stream};
   sync.name = file.intern(sync_name(record.type));
-  sync.correlation = record.correlation;
+  sync.correlation = number_of(record.correlation);
   return sync;
 }
 
@@ -136,7 +138,7 @@ WireMemory memory_of(const CuptiMemoryRecord& record) {
   memory.bytes = static_cast<std::int64_t>(record.bytes);
   if (record.operation == kRelease) memory.bytes = -memory.bytes;
   memory.source = WireMemorySource::kCuda;
-  memory.correlation = record.correlation;
+  memory.correlation = number_of(record.correlation);
   memory.is_async = record.is_async != 0;
   constexpr auto kLast = static_cast<int>(WireMemoryKind::kManagedStatic);
   if (record.memory_kind > 0 && record.memory_kind <= kLast) {

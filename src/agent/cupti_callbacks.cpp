@@ -47,6 +47,7 @@ struct OpenCall {
 constinit thread_local OpenCall open_call __attribute__((tls_model("initial-exec")));
 constinit std::atomic<std::uint32_t> current_round{1};
 constinit std::atomic<bool> records_on{false};
+constinit std::atomic<std::uint32_t> first_number{0};
 
 struct GraphNodes {
   std::mutex mutex;
@@ -72,7 +73,7 @@ void note_entry(const CallInfo& info, const CuptiCallbackData& data) noexcept {
     call.round = round;
   }
   if (call.depth++ != 0) return;
-  call.correlation = data.correlation;
+  call.correlation = number_of(data.correlation);
   call.is_captured = false;
   call.is_recorded = records_on.load(std::memory_order_relaxed);
   call.op = innermost_op();
@@ -254,6 +255,16 @@ std::vector<WatchedCall> choose_calls(const CuptiTable& table) {
 }
 
 void begin_callback_round() noexcept { current_round.fetch_add(1, std::memory_order_relaxed); }
+
+// The highest number so far would have to be kept at each launch; a process with more launches than this between two
+// rivals is not expected, and only numbers of one capture must differ.
+void begin_new_numbers() noexcept {
+  constexpr std::uint32_t kApart = 1U << 28;
+  first_number.fetch_add(kApart, std::memory_order_relaxed);
+}
+std::uint32_t number_of(std::uint32_t correlation) noexcept {
+  return first_number.load(std::memory_order_relaxed) + correlation;
+}
 
 void set_records_on(bool are_on) noexcept { records_on.store(are_on, std::memory_order_relaxed); }
 

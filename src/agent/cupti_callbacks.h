@@ -45,6 +45,10 @@ struct GraphNodeOrigin {
 [[nodiscard]] std::vector<WatchedCall> choose_calls(const CuptiTable& table);
 // A new window: calls that were under way when the last one ended are forgotten.
 void begin_callback_round() noexcept;
+// CUPTI's correlation numbers as captures have them. A rival that finalizes CUPTI (torch.profiler with
+// TEARDOWN_CUPTI=1) makes it count from 1 again: after begin_new_numbers() they differ from those of earlier windows.
+void begin_new_numbers() noexcept;
+[[nodiscard]] std::uint32_t number_of(std::uint32_t correlation) noexcept;
 // Are device records on? Told after they are and before they no longer are.
 void set_records_on(bool are_on) noexcept;
 void callback(void* user, CuptiDomain domain, std::uint32_t id, const void* data) noexcept;

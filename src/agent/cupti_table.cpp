@@ -103,6 +103,7 @@ Result<CuptiTable> load_cupti() {
   symbols.take(table.activity_disable, "cuptiActivityDisable");
   symbols.take(table.register_buffers, "cuptiActivityRegisterCallbacks");
   symbols.take(table.register_timestamp, "cuptiActivityRegisterTimestampCallback", false);
+  symbols.take(table.get_timestamp, "cuptiGetTimestamp", false);
   symbols.take(table.get_next_record, "cuptiActivityGetNextRecord");
   symbols.take(table.get_dropped, "cuptiActivityGetNumDroppedRecords");
   symbols.take(table.flush_all, "cuptiActivityFlushAll");

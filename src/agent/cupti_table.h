@@ -20,6 +20,7 @@ struct CuptiTable {
   CuptiResult (*activity_disable)(CuptiKind kind) = nullptr;
   CuptiResult (*register_buffers)(CuptiBufferRequested requested, CuptiBufferCompleted completed) = nullptr;
   CuptiResult (*register_timestamp)(CuptiTimestamp now) = nullptr;  // absent before CUDA 11.6: nullptr allowed
+  CuptiResult (*get_timestamp)(std::uint64_t* now) = nullptr;       // by the clock that is registered: nullptr allowed
   CuptiResult (*get_next_record)(std::uint8_t* buffer, std::size_t valid_bytes, CuptiRecord** record) = nullptr;
   CuptiResult (*get_dropped)(CuptiContext context, std::uint32_t stream, std::size_t* count) = nullptr;
   CuptiResult (*flush_all)(std::uint32_t flag) = nullptr;

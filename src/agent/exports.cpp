@@ -6,11 +6,13 @@
 //   stepscope_agent_bridge  Stepscope's C++ library in the program (bridge.cpp)
 //   stepscope_agent_start   a program that knows of us: open and close a window
 //   stepscope_agent_stop
+//   stepscope_agent_finish  the sitecustomize of `stepscope run`, where Python ends without C's atexit
 //   stepscope_agent_begin   a profiler object inside the program: a capture of its own (own_capture.h)
 //   stepscope_agent_warm_up
 //   stepscope_agent_end
 #include <cstring>
 
+#include "agent/agent_state.h"
 #include "agent/own_capture.h"
 #include "agent/parts.h"
 
@@ -24,6 +26,8 @@ STEPSCOPE_AGENT_EXPORT int InitializeInjection() noexcept {
 
 // 1: armed; 0: not (nothing was asked for, or a failure that is said at exit).
 STEPSCOPE_AGENT_EXPORT int stepscope_agent_arm() noexcept { return stepscope::agent::arm("import") ? 1 : 0; }
+// Ends the capture for good, as the process's end does: for ends that call nothing of C's (os._exit, a signal).
+STEPSCOPE_AGENT_EXPORT void stepscope_agent_finish() noexcept { stepscope::agent::finish(); }
 STEPSCOPE_AGENT_EXPORT void stepscope_agent_start() noexcept { stepscope::agent::request_start("the program"); }
 STEPSCOPE_AGENT_EXPORT void stepscope_agent_stop() noexcept { stepscope::agent::request_stop("the program"); }
 

@@ -82,6 +82,10 @@ class FakeCupti {
       ++current()->clock_count;
       return kCuptiSuccess;
     };
+    table.get_timestamp = [](std::uint64_t* now) {
+      *now = current()->clock();
+      return kCuptiSuccess;
+    };
     table.get_next_record = next_record;
     table.get_dropped = [](CuptiContext, std::uint32_t, std::size_t* count) {
       *count = current()->dropped_.exchange(0);
@@ -207,6 +211,11 @@ class FakeCupti {
   void hand_over() {
     std::unique_lock lock(mutex_);
     give_back(lock);
+  }
+  // As another profiler does that has its turn and finalizes CUPTI.
+  void replace_clock(CuptiTimestamp now) {
+    now_ = now;
+    correlation_ = 0;
   }
   [[nodiscard]] std::uint64_t clock() const { return now_ != nullptr ? now_() : 0; }
 

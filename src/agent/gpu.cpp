@@ -2,6 +2,7 @@
 // destroyed: CUPTI may return a buffer while the process exits.
 #include "agent/gpu.h"
 
+#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -28,7 +29,11 @@ std::atomic<Attaching*>& attaching() {
 // Half of what the agent may take; rings have a quarter, names and tables the rest.
 std::size_t buffer_cap(const AgentOptions& options) { return static_cast<std::size_t>(options.max_memory_bytes / 2); }
 
-std::uint64_t timestamp() { return static_cast<std::uint64_t>(now_ns()); }
+constinit thread_local bool was_asked_for_time = false;
+std::uint64_t timestamp() {
+  was_asked_for_time = true;
+  return static_cast<std::uint64_t>(now_ns());
+}
 
 }  // namespace
 
@@ -98,16 +103,31 @@ bool Gpu::attach() noexcept try {
   return false;
 }
 
-// Before anything is enabled and never again: a second time would shift the records that are under way. For the same
-// reason not while another profiler records, whose times would be on our clock: that one holds the only subscription,
-// and start() tries again. By the plain call, since torch.profiler offers its own clock under one.
+// CUPTI asked for the time calls the clock that is registered. Only that tells whether ours still is: torch.profiler
+// registers one that counts the processor's ticks, and a CUPTI that was finalized has its own again, which is as near
+// to ours as CLOCK_REALTIME is steady.
+bool Gpu::has_clock() const {
+  if (!was_clock_offered_ || table_.get_timestamp == nullptr || table_.register_timestamp == nullptr) {
+    return was_clock_offered_;
+  }
+  was_asked_for_time = false;
+  std::uint64_t now = 0;
+  return table_.get_timestamp(&now) == kCuptiSuccess && was_asked_for_time;
+}
+
+// Before anything is enabled, and again only where another profiler has had its turn meanwhile and left its own: a
+// second time shifts the records that are under way. For the same reason not while another profiler records, whose
+// times would be on our clock: that one holds the only subscription, and start() tries again. By the plain call, since
+// torch.profiler offers its own clock under one.
 void Gpu::register_clock() {
   CuptiSubscriber alone = nullptr;
-  if (has_clock_ || table_.subscribe(&alone, callback, nullptr) != kCuptiSuccess) return;
-  has_clock_ = true;
-  if (table_.register_timestamp == nullptr || table_.register_timestamp(timestamp) != kCuptiSuccess) {
+  if (has_clock() || table_.subscribe(&alone, callback, nullptr) != kCuptiSuccess) return;
+  const bool is_refused = table_.register_timestamp == nullptr || table_.register_timestamp(timestamp) != kCuptiSuccess;
+  if (is_refused && !was_clock_offered_) {
     remark("CUPTI takes no clock of ours: device times are on CLOCK_REALTIME and may drift from the host's");
   }
+  if (was_clock_offered_) begin_new_numbers();
+  was_clock_offered_ = true;
   (void)table_.unsubscribe(alone);
 }
 
@@ -121,8 +141,13 @@ bool Gpu::subscribe() {
   if (result == kCuptiSuccess) return true;
   subscriber_ = nullptr;
   if (result == kCuptiMultipleSubscribers) {
-    const std::string name = rival[0] != '\0' ? std::string(" (") + rival + ")" : "";
-    complain("another profiler" + name + " holds CUPTI: the capture goes on without the GPU while it does");
+    // Who gave no name is "CUPTI for <not provided>".
+    const bool is_named = rival[0] != '\0' && std::strchr(rival, '<') == nullptr;
+    const std::string name = is_named ? std::string(" (") + rival + ")" : "";
+    complain(
+        "another profiler" + name +
+        " holds CUPTI: the capture goes on without the GPU while it does (torch.profiler, once used, holds it until "
+        "the process ends, unless TEARDOWN_CUPTI=1 is set)");
   } else {
     complain("no GPU records: " + explain(result));
   }

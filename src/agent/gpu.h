@@ -58,6 +58,7 @@ class Gpu {
                               std::size_t valid);
   template <class Visit>
   void each_record(std::uint8_t* buffer, std::size_t valid, Visit&& visit) const;
+  [[nodiscard]] bool has_clock() const;
   void register_clock();
   bool subscribe();
   void unsubscribe();
@@ -74,7 +75,7 @@ class Gpu {
   std::vector<CuptiKind> enabled_;
   CuptiSubscriber subscriber_ = nullptr;
   std::uint32_t version_ = 0;
-  bool has_clock_ = false;  // ours was offered
+  bool was_clock_offered_ = false;
   std::atomic<bool> is_started_{false};
   std::atomic<std::uint64_t> cupti_dropped_count_{0}, spare_dropped_count_{0};
 };

@@ -264,6 +264,15 @@ TEST_F(GpuTest, PastTheCapCuptiStillGetsBuffersAndTheLossIsCounted) {
   EXPECT_LE(gpu.buffers().held_bytes(), 2 * kBufferBytes + 2 * kSpareBytes);
 }
 
+TEST_F(GpuTest, ARivalWithoutANameHasNone) {
+  cupti.subscribe_result = kCuptiMultipleSubscribers;
+  cupti.rival = "CUPTI for <not provided>";
+  Gpu& gpu = attach();
+  EXPECT_FALSE(gpu.start());
+  EXPECT_TRUE(was_remarked("another profiler holds CUPTI"));
+  EXPECT_TRUE(was_remarked("TEARDOWN_CUPTI=1"));
+}
+
 TEST_F(GpuTest, YieldsToARivalAndNamesIt) {
   cupti.subscribe_result = kCuptiMultipleSubscribers;
   cupti.rival = "CUPTI for Kineto";
@@ -291,6 +300,44 @@ TEST_F(GpuTest, TheClockOfARivalThatRecordsIsLeftAlone) {
   }
   EXPECT_EQ(cupti.clock_count, 1);
   EXPECT_EQ(cupti.subscriber_count, 0);
+}
+
+TEST_F(GpuTest, TakesTheClockBackFromARivalThatHadItsTurn) {
+  Gpu& gpu = attach();
+  ASSERT_TRUE(gpu.start());
+  cupti.launch();
+  gpu.stop();
+  drain();
+  cupti.replace_clock([] { return static_cast<std::uint64_t>(now_ns()); });  // CUPTI's own is nearly the same
+  ASSERT_TRUE(gpu.start());
+  cupti.launch();
+  gpu.stop();
+  drain();
+  EXPECT_EQ(cupti.clock_count, 2);
+  const auto device = static_cast<TimeNs>(cupti.clock());
+  EXPECT_LE(device, now_ns());
+  EXPECT_GT(device, TimeNs{42});
+  // Both launches have their kernel, though CUPTI counted from 1 again.
+  ASSERT_EQ(records().gpu_events.size(), 2U);
+  ASSERT_EQ(records().calls.size(), 2U);
+  EXPECT_NE(records().gpu_events[0].correlation, records().gpu_events[1].correlation);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(records().gpu_events[i].correlation, records().calls[i].correlation);
+}
+
+TEST_F(GpuTest, AClockThatCuptiRefusesIsSaidOnce) {
+  CuptiTable table = FakeCupti::table();
+  table.register_timestamp = [](CuptiTimestamp) { return CuptiResult{1}; };
+  Gpu gpu(table, {});
+  replace_gpu(&gpu);
+  ASSERT_TRUE(gpu.attach());
+  for (int window = 0; window < 2; ++window) {
+    ASSERT_TRUE(gpu.start());
+    gpu.stop();
+  }
+  std::size_t said_count = 0;
+  for (const Remark& remark : remarks_from(0)) said_count += remark.text.find("CLOCK_REALTIME") != std::string::npos;
+  EXPECT_EQ(said_count, 1U);
+  replace_gpu(nullptr);
 }
 
 TEST_F(GpuTest, SaysTheRemedyWherePrivilegesAreMissing) {

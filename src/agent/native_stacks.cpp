@@ -14,6 +14,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "agent/fork_hooks.h"
 #include "agent/imported_function.h"
 #include "agent/native_modules.h"
 #include "agent/parts.h"
@@ -62,7 +63,7 @@ void unlock_stacks();
 Stacks& stacks() {
   static auto* const one = [] {
     auto* const made = new Stacks;
-    pthread_atfork(lock_stacks, unlock_stacks, unlock_stacks);
+    join_forks({lock_stacks, unlock_stacks, unlock_stacks});
     return made;
   }();
   return *one;

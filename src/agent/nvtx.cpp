@@ -16,6 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "agent/fork_hooks.h"
 #include "agent/parts.h"
 #include "agent/python_code.h"
 #include "agent/thread_owned.h"
@@ -50,7 +51,7 @@ void unlock_started();
 Started& started() {
   static auto* const one = [] {
     auto* const made = new Started;
-    pthread_atfork(lock_started, unlock_started, unlock_started);
+    join_forks({lock_started, unlock_started, unlock_started});
     return made;
   }();
   return *one;

@@ -16,6 +16,7 @@
 #include <map>
 #include <mutex>
 
+#include "agent/fork_hooks.h"
 #include "agent/parts.h"
 #include "agent/python_look.h"
 #include "agent/python_stacks.h"
@@ -92,7 +93,7 @@ pthread_key_t thread_key() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, forget_thread);
-    pthread_atfork(nullptr, nullptr, forget_all_in_child);
+    join_forks({nullptr, nullptr, forget_all_in_child});
     return made;
   }();
   return key;

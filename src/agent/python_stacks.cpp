@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "agent/fork_hooks.h"
 #include "agent/parts.h"
 
 namespace stepscope::agent {
@@ -44,7 +45,7 @@ Stacks& stacks() {
     void* const memory =
         mmap(nullptr, kRows * sizeof(Row), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) made->rows = static_cast<Row*>(memory);
-    pthread_atfork(lock_stacks, unlock_stacks, unlock_stacks);
+    join_forks({lock_stacks, unlock_stacks, unlock_stacks});
     return made;
   }();
   return *one;

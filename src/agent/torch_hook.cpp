@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/fork_hooks.h"
 #include "agent/forward_stacks.h"
 #include "agent/keep.h"
 #include "agent/loaded_library.h"
@@ -87,7 +88,7 @@ void unlock_registration();
 Registration& registration() {
   static auto* const one = [] {
     auto* const made = new Registration;
-    pthread_atfork(lock_registration, unlock_registration, unlock_registration);
+    join_forks({lock_registration, unlock_registration, unlock_registration});
     return made;
   }();
   return *one;

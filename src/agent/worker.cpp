@@ -2,6 +2,8 @@
 // by calls that thread sanitizers of GCC 12 do not know.
 #include "agent/worker.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <ctime>
@@ -142,7 +144,12 @@ bool Worker::hold(DurationNs limit_ns) noexcept {
 void Worker::release() noexcept { pthread_mutex_unlock(&mutex_); }
 
 void Worker::window_opened() noexcept {
-  if (setup_.samples_stacks) sampler_.set_on(true);
+  if (setup_.samples_stacks) {
+    // A window of three steps may be over before its first events are drained: the thread that ends steps is looked at
+    // from the start, the others once they were heard.
+    if (python_stack_now() != 0) sampler_.note_thread(gettid());
+    sampler_.set_on(true);
+  }
   const Lock lock(mutex_);
   phase_ = Phase::kOpen;
   wants_memory_sample_ = true;

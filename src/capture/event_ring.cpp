@@ -225,6 +225,7 @@ void drain_events(const Take& take) {
   });
 }
 
+void watch_ring_forks() { (void)thread_end(); }
 std::uint64_t dropped_event_count() { return dropped_count.load(std::memory_order_relaxed); }
 std::uint64_t ring_bytes() { return held_bytes.load(std::memory_order_relaxed); }
 void set_ring_cap(std::uint64_t bytes) { cap_bytes.store(bytes, std::memory_order_relaxed); }

@@ -71,5 +71,8 @@ void set_ring_cap(std::uint64_t bytes);
 // A forked child writes nothing until it asks for rings of its own, in its only thread. What the parent had written and
 // not drained is the parent's.
 void allow_events_in_child();
+// From now on forks are watched. Called before whoever allows a child its events watches them: handlers of a child are
+// called in the order of their registering.
+void watch_ring_forks();
 
 }  // namespace stepscope

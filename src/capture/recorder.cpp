@@ -179,6 +179,8 @@ Status start_recorder(const RecorderOptions& options) {
   return Done{};
 }
 
+void watch_recorder_forks() { (void)recorder(); }
+
 Result<Recording> stop_recorder() {
   Recorder& all = recorder();
   std::unique_lock lock(all.mutex);

@@ -97,6 +97,8 @@ Result<Recording> stop_recorder();
 [[nodiscard]] TimeNs recorder_now_ns();
 // How that clock maps ticks; for times that were taken as ticks, or by another copy of this code.
 [[nodiscard]] TickMapping recorder_clock();
+// From now on forks are watched: as watch_ring_forks() of event_ring.h.
+void watch_recorder_forks();
 // Writes one finished record for the calling thread, if recording (the session's own ProfilerStep spans come this way).
 // Its `detail` is not used: it would be a row of nothing.
 void write_record(const Record& record);

@@ -297,6 +297,38 @@ class WithTorch(Folder):
         self.assertEqual(done.status, -signal.SIGKILL, done.err)
         self.assertEqual(run("report", self.captures()[0], cwd=self.folder).status, PARTIAL)
 
+    def test_ends_that_run_no_code_of_c(self):
+        """os._exit, and Ctrl-C of which Python dies: the last second is in the file, and nothing calls it cut."""
+        for name, end in (("exit", "import os; os._exit(3)"), ("interrupt", "import os; os.kill(os.getpid(), signal.SIGINT); step()")):
+            done = self.python("for i in range(20): step()\n" + end, "--out", name, "--no-report")
+            self.assertEqual(done.status, 3 if name == "exit" else -signal.SIGINT, done.err)
+            report = run("report", self.captures(name)[0], "--json", cwd=self.folder)
+            self.assertEqual(report.status, COMPLETE, report.err)
+            self.assertEqual(report.json()["steps"]["count"], 19)
+
+    def test_a_forked_child_that_trains(self):
+        done = self.python("""
+            import multiprocessing
+            def train():
+                for i in range(20): step()
+            child = multiprocessing.get_context("fork").Process(target=train)
+            child.start()
+            child.join()
+            sys.exit(child.exitcode)""", "--children", "--no-report")
+        self.assertEqual(done.status, 0, done.err)
+        counts = [run("report", path, "--json", cwd=self.folder).json()["steps"]["count"] for path in self.captures()]
+        self.assertIn(19, counts)
+
+    def test_a_short_window_has_the_lines_of_its_first_step(self):
+        done = self.python("""
+            import time
+            for i in range(8):
+                step()
+                time.sleep(0.03)""", "--schedule", "skip=2,wait=1,warmup=1,active=3,repeat=1", "--no-report")
+        self.assertEqual(done.status, 0, done.err)
+        report = run("report", self.captures()[0], "--finding", "1", cwd=self.folder)
+        self.assertRegex(report.out, r"script\.py\(\d+\)")
+
     def test_two_runs_into_one_directory(self):
         path = self.script(LOOP + "for i in range(5): step()\n")
         both = [self.start("--no-report", "--", TORCH_PYTHON, "-W", "ignore", path) for _ in range(2)]

@@ -30,8 +30,22 @@ counts() {
   "$python" -W ignore tests/gpu/agent/torch_counts.py torch "$out/torch" > "$out/torch.log" 2>&1 || status=1
   run agent --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py agent "$out/agent" || status=1
   run twice --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py twice "$out/twice" || status=1
+  # torch.profiler keeps CUPTI, and with it every GPU record, to the end of the process, unless it is told to leave it.
+  TEARDOWN_CUPTI=1 run between --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py between "$out/between" || status=1
+  killed
   run jax -- "$python" -W ignore tests/gpu/agent/jax_loop.py || status=1
-  "$python" tests/gpu/agent/check.py "$program" "$out" plain agent twice jax || status=1
+  "$python" tests/gpu/agent/check.py "$program" "$out" plain agent twice between killed jax || status=1
+  grep -H -i "clock" "$out"/*.err && status=1
+}
+
+killed() { # both the program and `stepscope run` in front of it, some steps into a window
+  run killed --paused -- "$python" -W ignore tests/gpu/agent/torch_counts.py killed "$out/killed" &
+  for _ in $(seq 300); do
+    [ "$(grep -c alive "$out/killed.log" 2> /dev/null)" -lt 20 ] || break
+    sleep 0.1
+  done
+  pkill -9 -f "torch_counts.py killed"
+  wait
 }
 
 lines() { # replays of a CUDA graph keep operator and line, the backward's too

@@ -20,6 +20,34 @@ def _arm():
         pass
 
 
+def _finish():
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).stepscope_agent_finish()
+    except Exception:
+        pass
+
+
+def _finish_at_every_end():
+    """os._exit and a signal that Python dies of (Ctrl-C) run nothing of C's atexit, and the last second would be lost."""
+    try:
+        import atexit
+        import os
+
+        end = os._exit
+
+        def _exit(status):
+            _finish()
+            end(status)
+
+        _exit.__doc__ = end.__doc__
+        os._exit = _exit
+        atexit.register(_finish)  # the first one registered is the last one called
+    except Exception:
+        pass
+
+
 def _record_memory(torch):
     """--memory: the file beside this one, loaded by its path, since this folder is no longer on sys.path by then."""
     try:
@@ -91,6 +119,7 @@ def _run_the_next():
             sys.modules["sitecustomize"] = this
 
 
+_finish_at_every_end()
 if "torch" in sys.modules:
     _arm()
     _record_memory(sys.modules["torch"])

@@ -1,7 +1,8 @@
 """A small training loop whose kernels are counted by torch.profiler (mode `torch`) or captured by the agent (`agent`).
 
 All modes run the same steps from the same seed, so that the counts must be equal. `twice`: the agent in two windows of
-one process, half of the steps each. `none`: nobody, for times.
+one process, half of the steps each. `between`: the same with a session of torch.profiler between the two, which brings a
+clock of its own to CUPTI. `killed`: a window that nobody ends; it waits to be killed. `none`: nobody, for times.
 """
 import collections
 import ctypes
@@ -18,7 +19,7 @@ layers = [torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.LayerNorm(256)
 model = torch.nn.Sequential(*layers).cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
 batch = torch.randn(64, 256, device="cuda")
-agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]) if mode in ("agent", "twice") else None
+agent = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]) if mode in ("agent", "twice", "between", "killed") else None
 
 
 def step():
@@ -57,12 +58,23 @@ if mode == "agent":
     agent.stepscope_agent_start()
     result["inside_ms"] = steps(20)
     agent.stepscope_agent_stop()
-if mode == "twice":
-    for _ in range(2):
+if mode in ("twice", "between"):
+    for window in range(2):
         agent.stepscope_agent_start()
         result["inside_ms"] = steps(10)
         agent.stepscope_agent_stop()
+        if mode == "between" and window == 0:
+            from torch.profiler import ProfilerActivity, profile
+
+            time.sleep(1)  # the window's last buffers are on their way; torch.profiler would get them
+            with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+                steps(3)
+            result["rival_kernels"] = sum(row.count for row in profiler.key_averages() if row.self_device_time_total > 0)
         steps(3)
+if mode == "killed":
+    agent.stepscope_agent_start()
+    while True:
+        print("alive", steps(10), flush=True)
 result["after_ms"] = steps(20)
 with open(out + ".json", "w") as file:
     json.dump(result, file)

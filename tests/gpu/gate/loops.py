@@ -12,11 +12,13 @@ import json
 import os
 import random
 import sys
+import time
 
 import torch
 
 import stepscope
 
+BEGIN = time.monotonic()
 WIDTH, LENGTH, LAYERS = 1024, 512, 8
 # With 16 rows a step takes the GPU 18 ms, which a disturbed host does not always launch in time: then runs differ by 8 %.
 # The noisy one has few rows, since the host makes them: 20 runs with 16, of randn, took over five minutes.
@@ -69,6 +71,7 @@ def in_a_process(options, number):
     with os.fdopen(reader) as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
+    print(f"run {number} after {time.monotonic() - BEGIN:.0f} s", file=sys.stderr, flush=True)
     if not text:
         sys.exit(f"run {number} failed")
     return json.loads(text)
