@@ -8,12 +8,14 @@
 //
 // Without a GPU in the file: the share of the step that the training thread spends in the loader, by the same
 // thresholds.
+#include <algorithm>
 #include <unordered_map>
 
 #include "analyze/named_stretches.h"
 #include "rules/host_only.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -86,6 +88,24 @@ void describe_calls(const RuleInput& input, StringId name_id, const std::string&
                               calls.longest});
 }
 
+// What the replay saves, at most what the loader costs in the typical step: where one step waits long for its data and
+// the others hardly, the medians with and without it are of different steps, and their difference is of neither.
+Cost cost_of_loader(const RuleInput& input) {
+  constexpr double kBeyond = 1.2;  // what is replayed without the profiler may differ from what was recorded
+  const Cost cost = cost_of(input, Transform::kLoaderReady);
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (!cost.saving || idle == nullptr || idle->blame_by_step_ns.size() != input.facts.steps.steps.size()) return cost;
+  std::vector<DurationNs> by_step_ns;
+  by_step_ns.reserve(idle->blame_by_step_ns.size());
+  for (const IdleByCause& step : idle->blame_by_step_ns) {
+    by_step_ns.push_back(step[static_cast<std::size_t>(HostLabel::kDataLoader)]);
+  }
+  const DurationNs typical_ns = median_ns(by_step_ns).value_or(0);
+  if (static_cast<double>(cost.saving->mid_ns) <= kBeyond * static_cast<double>(typical_ns)) return cost;
+  return cost_of(input, Estimate{std::min(cost.saving->low_ns, typical_ns), typical_ns,
+                                 std::min(cost.saving->high_ns, typical_ns)});
+}
+
 std::optional<Finding> find_on_host(const RuleInput& input) {
   const LoaderTime time = loader_time(input);
   const Cost cost = host_only_cost(input, time.by_step_ns);
@@ -113,7 +133,7 @@ std::optional<Finding> find_on_host(const RuleInput& input) {
 std::optional<Finding> find_data_loader_stall(const RuleInput& input) {
   if (input.facts.ledger.is_host_only) return find_on_host(input);
   const DurationNs blamed = idle_blamed_on(input, HostLabel::kDataLoader);
-  const Cost cost = cost_of(input, Transform::kLoaderReady);
+  const Cost cost = cost_of_loader(input);
   const double share = cost.ratio.value_or(share_of_window(input, blamed));
   if (share < kNote || blamed <= 0) return std::nullopt;
 

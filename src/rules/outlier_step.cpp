@@ -201,6 +201,13 @@ std::string describe_doubt(const OutlierSteps& outliers) {
          ", which is too few or too scattered to say what is usual. More recorded steps tell.";
 }
 
+// Does the finding of that name promise at least half of what these steps took more? One of a millisecond a step says
+// nothing of 400 ms in one of them.
+bool is_covered(const RuleInput& input, std::string_view id, DurationNs excess_a_step_ns) {
+  const Finding* found = id.empty() ? nullptr : find_found(input, id);
+  return found != nullptr && (!found->saving || found->saving->mid_ns * 2 >= excess_a_step_ns);
+}
+
 }  // namespace
 
 std::optional<Finding> find_outlier_step(const RuleInput& input) {
@@ -212,7 +219,7 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   const OutlierCause cause = find_outlier_cause(input, outliers->worst, extra);
   const double ratio =
       static_cast<double>(outliers->excess_ns) / static_cast<double>(std::max<DurationNs>(1, outliers->total_ns));
-  const bool explained = !cause.explained_by.empty() && find_found(input, cause.explained_by) != nullptr;
+  const bool explained = is_covered(input, cause.explained_by, per_step(input, outliers->excess_ns));
 
   const bool several = outliers->steps.size() > 1;
 

@@ -154,6 +154,20 @@ TEST(OutlierStep, explained_by_another_finding_it_is_a_note) {
   EXPECT_EQ(find_outlier_step(run.input(found))->severity, Severity::kNote);
 }
 
+// 400 ms in one of six steps are not explained by a loader that costs a millisecond in each.
+TEST(OutlierStep, a_finding_that_saves_little_does_not_explain_it) {
+  MadeRun run(steps_of({50, 50, 450, 50, 50, 50}));
+  run.facts.idle.front().blame_by_step_ns[2][static_cast<std::size_t>(HostLabel::kDataLoader)] = 400 * MadeRun::kMs;
+  Finding stall;
+  stall.id = "data-loader-stall";
+  stall.saving = Estimate{MadeRun::kMs, MadeRun::kMs, MadeRun::kMs};
+  const auto finding = find_outlier_step(run.input(std::vector<Finding>{stall}));
+  EXPECT_EQ(finding->severity, Severity::kFault);
+  for (const Evidence& each : finding->evidence) EXPECT_EQ(each.text.find("It is part of"), std::string::npos);
+  stall.saving = Estimate{60 * MadeRun::kMs, 60 * MadeRun::kMs, 60 * MadeRun::kMs};
+  EXPECT_EQ(find_outlier_step(run.input(std::vector<Finding>{stall}))->severity, Severity::kNote);
+}
+
 TEST(OutlierStep, a_compilation_in_the_step_is_the_cause) {
   MadeRun run(steps_of({10, 10, 40, 10}));
   run.span("_compile.compile_inner (dynamo_timed)", 21 * MadeRun::kMs, 28 * MadeRun::kMs);
