@@ -214,12 +214,16 @@ std::string choose(const Words& words, std::vector<Agent>& agents) {
       agents = {{*process_id, socket, command_of(*process_id)}};
       return "";
     }
-    if (!is_socket(words.target)) return fmt::format("{} is no process and no socket", clean_text(words.target));
+    if (!is_socket(words.target))
+      return fmt::format("{} is no process, no socket and none of start, stop, status and flush",
+                         clean_text(words.target));
     agents = {{0, words.target, ""}};
     return "";
   }
   agents = find_agents();
-  if (agents.empty()) return "no agent is running; start the program with `stepscope run -- CMD`";
+  if (agents.empty())
+    return "no agent is running; start the program with `stepscope run -- CMD`; one that was may not have loaded "
+           "PyTorch or CUDA yet";
   if (words.target.empty() && words.request != "status" && agents.size() > 1) {
     std::string list;
     for (const Agent& agent : agents)

@@ -273,12 +273,37 @@ void Session::report(const std::vector<std::string>& files, SignalRelay& relay) 
 
 }  // namespace
 
+namespace {
+
+// Of the words that the parser left over, the one that was written first and is no option; empty: there is none.
+std::string first_word_of(const Arguments& written, const Arguments& left) {
+  for (const std::string& each : written) {
+    if (!each.starts_with('-') && std::find(left.begin(), left.end(), each) != left.end()) return each;
+  }
+  return "";
+}
+
+}  // namespace
+
 int run_run(const Arguments& arguments, Console& console) {
   CLI::App app("Runs a program, records its training steps, and says where the time goes.", "stepscope run");
   Options options;
   add_options(app, options);
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  if (const auto ended = parse_arguments(app, Arguments(arguments.begin(), separator), console)) return *ended;
+  const Arguments own(arguments.begin(), separator);
+  // Without `--` the parser would name the words of the command, in its own order, as arguments that it does not know.
+  app.allow_extras(separator == arguments.end());
+  if (const auto ended = parse_arguments(app, own, console)) return *ended;
+  if (const Arguments left = app.remaining(); !left.empty()) {
+    const std::string program = first_word_of(own, left);
+    app.allow_extras(false);
+    if (program.empty()) return *parse_arguments(app, own, console);  // a mistyped option
+    console.complain(
+        fmt::format("`{}` is no option; put `--` before the command: stepscope run -- {} ...\n"
+                    "Type `stepscope run --help` for the options and examples.",
+                    clean_text(program), clean_text(program)));
+    return kExitUsage;
+  }
   if (separator != arguments.end()) options.command.assign(separator + 1, arguments.end());
   if (options.command.empty()) {
     console.complain(

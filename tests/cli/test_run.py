@@ -238,7 +238,10 @@ class Refusals(Folder):
             done = run("ctl", *arguments, environment={"STEPSCOPE_AGENT_OPTIONS": ""})
             self.assertEqual(done.out, "", arguments)
             self.assertIn(done.status, (UNUSABLE, USAGE))
+        self.assertIn("may not have loaded PyTorch or CUDA yet",
+                      run("ctl", "status", environment={"STEPSCOPE_AGENT_OPTIONS": ""}).err.replace("\n", " "))
         self.assertEqual(run("ctl", "1", "halt").status, USAGE)
+        self.assertIn("start, stop, status and flush", run("ctl", "bogusverb").err)
 
 
 @unittest.skipUnless(HAS_TORCH, "no PyTorch in build/venv")

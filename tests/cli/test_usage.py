@@ -44,6 +44,12 @@ class Usage(unittest.TestCase):
                 self.assertNotIn("\r", done.err)
                 self.assertFalse([line for line in done.err.split("\n") if line.lstrip().startswith("::")], done.err)
 
+    def test_a_command_to_run_without_the_separator(self):
+        done = run("run", "python", "-c", "print(5)")
+        self.assertEqual(done.status, USAGE)
+        self.assertIn("put `--` before the command: stepscope run -- python ...", done.err)
+        self.assertIn("--jsn", run("run", "--jsn").err)
+
     def test_unknown_command(self):
         done = run("reprot", GOOD)
         self.assertEqual(done.status, USAGE)
