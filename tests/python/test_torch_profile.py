@@ -369,6 +369,21 @@ class Schedule(unittest.TestCase):
         self.assertEqual(prof.key_averages().table(), "")
 
     @support.needs("torch")
+    def test_nothing_recorded_has_no_events(self):
+        from stepscope.torch import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CPU]) as prof:
+            pass
+        events = prof.events()
+        self.assertEqual(list(events), [])
+        self.assertEqual(events.table(), "")
+        self.assertEqual(list(events.key_averages()), [])
+        self.assertEqual(events.total_average().count, 0)
+        self.assertEqual(events.self_cpu_time_total, 0)
+        with self.assertRaisesRegex(AssertionError, "Nothing was recorded"):
+            events.export_chrome_trace("never.json")
+
+    @support.needs("torch")
     def test_every_schedule_is_torchs(self):
         import torch.profiler
 

@@ -23,7 +23,7 @@ from torch.profiler import DeviceType
 
 from .. import _core
 from .._trace import Trace
-from ._averages import EventAverage, EventAverages, averages_of, sum_up
+from ._averages import EventAverage, EventAverages, averages_of, no_averages, sum_up
 from ._table import Rows, Times
 
 # PyTorch's own bookkeeping, which its profiler leaves out too.
@@ -150,12 +150,19 @@ class Event(Times):
 class Recorded:
     """A finished cycle and what was asked of it."""
 
-    trace: Trace
+    trace: Trace | None  # None: nothing happened in it
     device: str | None
     profile_memory: bool
     with_flops: bool
 
+    def read(self) -> Trace:
+        if self.trace is None:
+            raise AssertionError("Nothing was recorded")
+        return self.trace
+
     def averages(self, by_shape: bool, stack_depth: int) -> EventAverages:
+        if self.trace is None:
+            return no_averages(self.device, profile_memory=self.profile_memory, with_flops=self.with_flops)
         by = "stack" if stack_depth > 0 else "shape" if by_shape else "name"
         document = json.loads(self.trace._recording.ops_text(by, max(stack_depth, 1), "", None, 80, True))
         return averages_of(
@@ -167,10 +174,10 @@ class Recorded:
         )
 
     def events(self) -> EventList:
-        return EventList(_Builder(self).build(), self)
+        return EventList([] if self.trace is None else _Builder(self).build(), self)
 
     def export_stacks(self, path: str, metric: str) -> None:
-        lines = self.trace._recording.folded_stacks(metric)
+        lines = self.read()._recording.folded_stacks(metric)
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 
@@ -199,7 +206,7 @@ class EventList(Rows[Event]):
 
     def export_chrome_trace(self, path: str) -> None:
         """As profile.export_chrome_trace, without the keys of add_metadata."""
-        self._recorded.trace._recording.write_chrome_trace(os.fspath(path), [])
+        self._recorded.read()._recording.write_chrome_trace(os.fspath(path), [])
 
     def export_stacks(self, path: str, metric: str) -> None:
         """As profile.export_stacks."""
@@ -244,7 +251,7 @@ class _Builder:
         self._events: list[Event] = []
 
     def _columns(self, table: str, *names: str) -> Iterable[tuple[Any, ...]]:
-        found = self._recorded.trace._recording.table(table)
+        found = self._recorded.read()._recording.table(table)
         return zip(*(found.column(name) for name in names))
 
     def build(self) -> list[Event]:

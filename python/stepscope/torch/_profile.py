@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import _agent
 from .._trace import Report, Trace, capture_at
-from ._averages import EventAverages, no_averages
+from ._averages import EventAverages
 from ._events import EventList, Recorded
 from ._schedule import ProfilerAction, as_action
 
@@ -304,8 +304,6 @@ class profile:
 
         Print `.table(sort_by, row_limit)` of it. `group_by_overload_name` has no effect.
         """
-        if self._trace is None and self._is_empty:
-            return no_averages(self.use_device, profile_memory=self.profile_memory, with_flops=self.with_flops)
         return self._recorded.averages(group_by_input_shape, group_by_stack_n)
 
     def events(self) -> EventList:
@@ -314,7 +312,8 @@ class profile:
 
     @property
     def _recorded(self) -> Recorded:
-        return Recorded(self.trace, self.use_device, self.profile_memory, self.with_flops)
+        trace = None if self._trace is None and self._is_empty else self.trace
+        return Recorded(trace, self.use_device, self.profile_memory, self.with_flops)
 
     # ---- Keys of the user's in the exported trace.
 
