@@ -150,4 +150,13 @@ std::string fit_recording_words(const Trace& trace, std::string text) {
   return fit_recording_words(find_recording_tool(trace), std::move(text));
 }
 
+std::string no_memory_events_words(const Trace& trace) {
+  const std::string none = "the trace has no memory events";
+  if (trace.info.profile_memory) return none + ", though they were asked for";
+  const RecordingTool tool = find_recording_tool(trace);
+  std::string text = fit_recording_words(tool, none + "; record with profile_memory=True");
+  if (tool == RecordingTool::kTorch) text += ", or with `stepscope run --memory`";
+  return text;
+}
+
 }  // namespace stepscope

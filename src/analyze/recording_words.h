@@ -28,4 +28,7 @@ enum class RecordingTool : std::uint8_t {
 [[nodiscard]] std::string fit_recording_words(RecordingTool tool, std::string text);
 [[nodiscard]] std::string fit_recording_words(const Trace& trace, std::string text);
 
+// Of a trace without memory events: that it has none, and how to record them where that is known.
+[[nodiscard]] std::string no_memory_events_words(const Trace& trace);
+
 }  // namespace stepscope

@@ -77,6 +77,22 @@ TEST(RecordingWords, a_session_hears_of_its_options) {
             "Call session.step() after each step, or name a span: --steps NAME.");
 }
 
+TEST(RecordingWords, how_memory_events_are_recorded_is_told_by_tool) {
+  const auto words = [](std::string producer, std::string_view name) {
+    return no_memory_events_words(made_by(std::move(producer), name));
+  };
+  const std::string none = "the trace has no memory events";
+  EXPECT_EQ(words("chrome-json", "aten::mm"),
+            none + "; record with profile_memory=True, or with `stepscope run --memory`");
+  EXPECT_EQ(words("capture", "aten::mm"), none + "; record with stepscope run --memory");
+  EXPECT_EQ(words("stepscope session", "step"), none + "; record with SessionOptions::profile_memory = true");
+  EXPECT_EQ(words("chrome-json", "PjitFunction(step)"), none + ", which JAX's traces never hold");
+  EXPECT_EQ(words("chrome-json", "a kernel"), none);
+  Trace asked = made_by("capture");
+  asked.info.profile_memory = true;
+  EXPECT_EQ(no_memory_events_words(asked), none + ", though they were asked for");
+}
+
 TEST(RecordingWords, every_mention_is_replaced) {
   EXPECT_EQ(fit_recording_words(made_by("capture"), "record_shapes=True, record_shapes=True"),
             "stepscope run --shapes, stepscope run --shapes");

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "analyze/forward_time.h"
+#include "analyze/recording_words.h"
 #include "base/parallel.h"
 #include "fleet/summary_file.h"
 #include "import/importers.h"
@@ -130,6 +131,9 @@ Result<MemorySnapshot> read_trace_as_snapshot(OpenedFile file) {
   Result<MemorySnapshot> snapshot = Error{ErrorCode::kNotFound, "no recording in it", name};
   for (const Trace& trace : *traces) {
     snapshot = snapshot_from_trace(trace);
+    if (!snapshot && trace.memory_events.empty()) {
+      snapshot = Error{ErrorCode::kNotFound, no_memory_events_words(trace), name};
+    }
     if (!snapshot) continue;
     snapshot->notes.merge(trace.notes);
     snapshot->info.forward_gpu_ratio = compute_forward_gpu_ratio(trace);

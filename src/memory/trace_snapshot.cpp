@@ -8,17 +8,9 @@
 
 #include "memory/levels.h"
 #include "memory/trace_stacks.h"
-#include "trace/producers.h"
 
 namespace stepscope {
 namespace {
-
-std::string how_to_record(const TraceInfo& info) {
-  const bool is_session = info.producer == kSessionProducer;
-  return std::string("the trace has no memory events: record it with ") +
-         (is_session ? "SessionOptions::profile_memory = true" : "profile_memory=True") +
-         ", or with `stepscope run --memory`";
-}
 
 constexpr std::int32_t kCpu = 0;
 // No machine has so many; a damaged file must not cost a table for each number in it.
@@ -299,7 +291,7 @@ Result<MemorySnapshot> snapshot_from_trace(const Trace& trace) {
   }
   if (!has_change) {
     return Error{ErrorCode::kNotFound,
-                 events.empty() ? how_to_record(trace.info) : "the trace has no allocation on a GPU",
+                 events.empty() ? "the trace has no memory events" : "the trace has no allocation on a GPU",
                  trace.info.source};
   }
   MemorySnapshot snapshot;

@@ -17,7 +17,8 @@ namespace stepscope {
 inline constexpr std::string_view kTraceSnapshotFormat = "trace";
 
 // GPUs only. Stacks hold, from the inside: the call of CUDA, operators, Python frames, as far as recorded. Error
-// (kNotFound): no allocation of a GPU is in the trace.
+// (kNotFound): no allocation of a GPU is in the trace;
+// how to record them is told by analyze/recording_words.h.
 [[nodiscard]] Result<MemorySnapshot> snapshot_from_trace(const Trace& trace);
 
 }  // namespace stepscope

@@ -67,6 +67,17 @@ class Traces(unittest.TestCase):
         self.assertIsNone(device["fragmentation"])
         self.assertEqual(device["steps"]["name"], "ProfilerStep")
 
+    def test_how_to_record_memory_is_told_by_the_tool_that_made_the_file(self):
+        for path, words in (("jax/vm.trace.json.gz", "which JAX's traces never hold"),
+                            ("capture/cpu_v1_0.stepscope", "record with stepscope run --memory"),
+                            ("h200/ddp_rank0.pt.trace.json.gz", "record with profile_memory=True")):
+            with self.subTest(path):
+                done = memory(path)
+                self.assertEqual(done.status, UNUSABLE)
+                said = " ".join(done.err.split())
+                self.assertIn(words, said)
+                self.assertEqual("profile_memory" in said, "profile_memory" in words, said)
+
     def test_what_if_is_withheld(self):
         done = memory("h200/sync.pt.trace.json.gz", "--what-if")
         self.assertEqual(done.status, COMPLETE, done.err)
