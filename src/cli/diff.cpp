@@ -134,8 +134,9 @@ int compare_runs(const Request& request, const std::vector<std::string>& before,
       console.complain(error_of(file));
     }
     if (!side->run.ranks.empty()) continue;
-    if (side->run.unreadable.empty()) console.complain(fmt::format("no rank {}", request.trace.rank.value_or(0)));
-    return kExitUnusable;
+    if (!side->run.unreadable.empty()) return kExitUnusable;
+    console.complain(fmt::format("no rank {}", request.trace.rank.value_or(0)));
+    return kExitUsage;
   }
   auto difference = compute_difference(first.run, second.run);
   if (!difference) {

@@ -255,7 +255,7 @@ int print(const Request& request, MfuInput input, int exit_code, Console& consol
   const auto report = build_mfu_report(std::move(input));
   if (!report) {
     console.complain(report.error());
-    return kExitUnusable;
+    return report.error().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitUnusable;
   }
   const std::string text = request.json
                                ? write_mfu_json(*report)

@@ -8,7 +8,10 @@
 namespace stepscope {
 namespace {
 
+// Of the numbers asked with, of the trace, and of both together: what is wrong, which the exit status follows.
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message), {}}; }
+Error not_found(std::string message) { return Error{ErrorCode::kNotFound, std::move(message), {}}; }
+Error impossible(std::string message) { return Error{ErrorCode::kDamaged, std::move(message), {}}; }
 
 std::vector<MfuStepTime> gather_step_times(const MfuInput& input) {
   std::vector<MfuStepTime> times;
@@ -82,7 +85,7 @@ Status check_headline(const MfuReport& report) {
   if (is_hfu && (!row.recomputed_flops || row.hfu_ratio.front())) return Done{};
   const double flops = row.flops + (is_hfu ? row.recomputed_flops.value_or(0) : 0);
   const double possible = report.input.peak.flops_per_s * report.step_times.front().step_s;
-  return invalid(fmt::format(
+  return impossible(fmt::format(
       "data error: {} comes out as {:.4g}%, and no machine reaches 100%: a step asks {} of each GPU, which can do at "
       "most "
       "{} in that time. Check the parameters, the tokens of a step, the step time, the number of GPUs and the peak "
@@ -102,12 +105,12 @@ Result<MfuReport> build_mfu_report(MfuInput input) {
   if (report.input.trace) add_operators(report);
   if (report.step_times.empty()) {
     const std::string why = report.input.trace ? ": " + report.input.trace->steps_not_available : "";
-    return invalid("the time of a step is not known" + why);
+    return not_found("the time of a step is not known" + why);
   }
   if (report.rows.empty()) {
     const std::string why = report.input.trace ? report.input.trace->operators_not_available : "no model";
-    return invalid("nothing says how many FLOPs a step takes: " + why +
-                   "; or describe the model with --params and --tokens-per-step");
+    return not_found("nothing says how many FLOPs a step takes: " + why +
+                     "; or describe the model with --params and --tokens-per-step");
   }
   divide(report);
   if (auto status = check_headline(report); !status) return status.error();

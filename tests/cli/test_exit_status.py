@@ -80,16 +80,17 @@ class ExitStatus(unittest.TestCase):
                                   (USAGE, ["report", "cases/A00_good.json", "--finding", "99"]), (USAGE, ["bogus"]),
                                   (USAGE, ["report", "cases/A00_good.json", "--rank", "3"]),
                                   (USAGE, ["ops", "cases/A00_good.json", "--sort", "nothing"]),
+                                  (USAGE, ["diff", "cases/A00_good.json", "cases/A00_good.json", "--rank", "3"]),
                                   (UNUSABLE, ["report", "no/such/file.json"]), (UNUSABLE, ["report", "."]),
-                                  (UNUSABLE, ["ops", "no/such/file.json"]), (UNUSABLE, ["steps", "cases/A25_zero_bytes.json"])):
+                                  (UNUSABLE, ["ops", "no/such/file.json"]), (UNUSABLE, ["steps", "cases/A25_zero_bytes.json"]),
+                                  (UNUSABLE, ["mfu", "h200/ddp_rank0.pt.trace.json.gz"])):
             with self.subTest(arguments):
                 done = run(*arguments, "--json")
                 self.assertEqual(done.status, status)
                 document = done.json()
                 self.assertEqual(document["status"], "unusable")
                 self.assertEqual(document["schema_version"], 1)
-                if status == USAGE:
-                    self.assertEqual(document["error"]["code"], "invalid_argument")
+                self.assertEqual(document["error"]["code"] == "invalid_argument", status == USAGE, document["error"])
                 self.assertIn(document["error"]["message"].split("\n")[0], done.err)
                 self.assertEqual(run(*arguments).out, "", "without --json stdout stays empty")
 

@@ -91,6 +91,7 @@ class WrongUsage(unittest.TestCase):
         document = run("mfu", *arguments, "--json").json()
         self.assertEqual(document["status"], "unusable")
         self.assertIn(words.splitlines()[0], document["error"]["message"])
+        self.assertEqual(document["error"]["code"] == "invalid_argument", status == USAGE, document["error"])
 
     def test_every_flag_names_itself_and_what_is_allowed(self):
         for option, allowed, values in (("--params", "7B", ("7bn", "0", "-7B", "nan", "inf", "seven", "7,000", "")),
@@ -137,6 +138,7 @@ class WrongUsage(unittest.TestCase):
         self.assert_refused(["no/such/file.json"], "no such file", UNUSABLE)
         self.assert_refused(["cases/A25_zero_bytes.json"], "empty", UNUSABLE)
         self.assert_refused(["h200/ddp_rank0.pt.trace.json.gz"], "record_shapes=True", UNUSABLE)
+        self.assertEqual(run("mfu", "h200/ddp_rank0.pt.trace.json.gz", "--json").json()["error"]["code"], "not_found")
         self.assert_refused(["h200/graph.pt.trace.json.gz"], "CUDA graph", UNUSABLE)
         self.assert_refused(["cases/A21b_events_only_in_two_steps.json"], "incomplete", UNUSABLE)
         self.assert_refused(["cases/A22_no_profiler_step.json"], "name the span that is one with --steps", UNUSABLE)
