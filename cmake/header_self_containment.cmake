@@ -1,13 +1,26 @@
-# Every header of ours compiles alone: one generated source a header, built as an object library. The public ones are
-# compiled without src/ in sight, as a program that links the library sees them.
+# Every header of ours compiles alone. One that its own source includes first is proven by that source; for each of the
+# others a source is generated and built into an object library. The public ones are compiled without src/ in sight, as
+# a program that links the library sees them.
 function(stepscope_compile_alone target folder)
   file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h)
   list(FILTER headers EXCLUDE REGEX "^python/") # they need nanobind, and all their sources are compiled by themselves
   set(generated)
   foreach(header ${headers})
+    file(STRINGS ${folder}/${header} guard REGEX "^#pragma once$")
+    if(NOT guard)
+      message(FATAL_ERROR "${folder}/${header} has no #pragma once")
+    endif()
+    string(REGEX REPLACE "\\.h$" ".cpp" own_source ${folder}/${header})
+    set(first_include)
+    if(EXISTS ${own_source})
+      file(STRINGS ${own_source} first_include REGEX "^#include" LIMIT_COUNT 1)
+    endif()
+    if(first_include STREQUAL "#include \"${header}\"")
+      continue()
+    endif()
     string(REPLACE "/" "_" flat ${header})
     set(source ${PROJECT_BINARY_DIR}/headers/${target}_${flat}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n")
     list(APPEND generated ${source})
   endforeach()
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${generated})
