@@ -235,6 +235,34 @@ bool is_pieces(const char* begin, const char* end) {
   return missing >= 2;
 }
 
+// The brackets of the event at `at`.
+struct Nesting {
+  const char* too_deep = nullptr;  // the first below kDeepestNesting
+  const char* behind = nullptr;    // the place behind the last one; nullptr: not found
+};
+
+Nesting measure_nesting(const char* at, const char* end, bool& met_end) {
+  Nesting found;
+  const bool is_long = end - at > kLongestContainer;
+  const char* const limit = is_long ? at + kLongestContainer : end;
+  std::size_t depth = 0;
+  for (; at < limit; ++at) {
+    if (*at == '"') {
+      bool has_backslash = false;
+      at = find_string_end(at + 1, limit, has_backslash);
+      if (at == nullptr) break;
+    } else if (*at == '{' || *at == '[') {
+      if (depth > 0 && starts_event_surely(at, end, met_end)) return found;
+      if (++depth > kDeepestNesting && found.too_deep == nullptr) found.too_deep = at;
+    } else if ((*at == '}' || *at == ']') && --depth == 0) {
+      found.behind = at + 1;
+      return found;
+    }
+  }
+  met_end |= !is_long;
+  return found;
+}
+
 CarefulResult document_at(const char* at) {
   CarefulResult result{Reading::kDropped, at};
   result.starts_document = true;
@@ -272,8 +300,17 @@ CarefulResult read_event_carefully(const char* at, const char* end, TextEnd text
     return {Reading::kRead, behind, reader.restored_strings()};
   }
   remarks = before;
-  CarefulResult result = skip_damage(at + 1, end, text_end);
+  bool met_end = false;
+  const Nesting nesting = measure_nesting(at, end, met_end);
+  if (nesting.too_deep != nullptr && met_end && !is_last) return {Reading::kNeedMore, at};
+  const bool is_whole = nesting.too_deep != nullptr && nesting.behind != nullptr;
+  CarefulResult result =
+      is_whole ? CarefulResult{Reading::kDropped, nesting.behind} : skip_damage(at + 1, end, text_end);
   if (result.reading == Reading::kNeedMore) return {Reading::kNeedMore, at};
+  if (is_whole) {
+    result.too_deep = nesting.too_deep;
+    return result;
+  }
   result.is_cut = is_last && result.resume >= end;
   result.is_pieces = !result.is_cut && !result.starts_document && is_pieces(at, result.resume);
   return result;

@@ -19,9 +19,10 @@ struct CarefulResult {
   Reading reading = Reading::kNeedMore;
   const char* resume = nullptr;
   std::uint32_t restored_strings = 0;
-  bool is_cut = false;           // dropped because the whole file ends inside
-  bool starts_document = false;  // dropped, and `resume` is where another document starts
-  bool is_pieces = false;        // dropped, and its text must be pieces of two events
+  bool is_cut = false;             // dropped because the whole file ends inside
+  bool starts_document = false;    // dropped, and `resume` is where another document starts
+  bool is_pieces = false;          // dropped, and its text must be pieces of two events
+  const char* too_deep = nullptr;  // dropped since it nests deeper than kDeepestNesting, here
 };
 
 // `at` stands at `{` of an event that the fast reader refused for what it saw, not for want of text.

@@ -163,6 +163,9 @@ TEST(Cuts, AtWhatLooksLikeABorder) {
            // between values beside the list of events
            R"({"a": {}, {"id": "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a",)" + tail,
            R"("": {}, {"id":"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a",)" + tail,
+           // in lists that nest too deeply
+           R"({"traceEvents": [{"ph": "X", "args": {"x": )" + std::string(300, '[') + std::string(300, ']') + "}," +
+               tail,
        }) {
     const std::string whole = read_in_pieces(text, {});
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {

@@ -111,6 +111,36 @@ TEST(Damage, AnEventThatNeverEndsCostsItselfOnly) {
   }
 }
 
+std::string nested(std::size_t depth, const std::string& before = "", const std::string& behind = "") {
+  return before +
+         R"({"ph": "X", "cat": "cpu_op", "name": "o", "pid": 1, "tid": 1, "ts": 50, "dur": 1, "args": {"Input Dims": )" +
+         std::string(depth, '[') + std::string(depth, ']') + "}}" + behind;
+}
+
+TEST(Damage, AnEventThatNestsTooDeeplyCostsItselfOnlyAndSaysWhere) {
+  EXPECT_EQ(between(nested(256)).ops.size(), 1U);
+  for (const std::size_t depth : {std::size_t{257}, std::size_t{1000}, std::size_t{100'000}}) {
+    const Trace trace = between(nested(depth) + ",\n  " + nested(depth));
+    EXPECT_EQ(notes_of(trace), "damaged_event/lost/2 ") << depth << ": and no second writer";
+    ASSERT_FALSE(trace.notes.all().empty());
+    EXPECT_EQ(trace.notes.all().front().example, "an event nests deeper than 256 levels");
+  }
+}
+
+TEST(Damage, AFileOfNothingElseSaysThatItNestsTooDeeply) {
+  for (const std::string& text : {document(nested(1000)), nested(1000, "[", "]")}) {
+    const auto traces = read_text(text);
+    ASSERT_FALSE(traces.has_value());
+    EXPECT_EQ(traces.error().code, ErrorCode::kDamaged);
+    EXPECT_EQ(traces.error().message, "no event could be read: the nesting is deeper than 256 levels");
+    const std::size_t first = text.find("[[");
+    EXPECT_EQ(traces.error().byte_offset, first + 256 - 2) << "the event and its arguments are two levels";
+  }
+  const auto cut = read_text(nested(1000, "[").substr(0, 700));
+  ASSERT_FALSE(cut.has_value());
+  EXPECT_EQ(cut.error().message, "the file is cut before its first event");
+}
+
 TEST(Damage, StrayBracketsAndCommas) {
   EXPECT_TRUE(between(frame("a") + "}").notes.lost_anything());
   EXPECT_TRUE(between(frame("a") + "}}").notes.lost_anything());

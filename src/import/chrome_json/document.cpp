@@ -74,6 +74,7 @@ void Documents::take(BlockRows&& rows, ListEnd end, std::uint64_t rows_end) {
     document.dropped_count += rows.dropped_count;
     document.pieces_count += rows.pieces_count;
   }
+  if (!document.first_too_deep) document.first_too_deep = rows.first_too_deep;
   document.is_damaged |= rows.fragment.notes.lost_anything();
   document.has_cut_event |= rows.fragment.notes.count(NoteKind::kFileCut) > 0;
   document.deferred.add_names(rows.place_names);
@@ -302,6 +303,11 @@ Error Documents::nothing_in(const Document& document) const {
   if (!document.has_events_key) {
     return {ErrorCode::kUnknownFormat, "not a trace: JSON without a list of events (\"traceEvents\")", source_,
             document.begin};
+  }
+  if (document.first_too_deep && document.dropped_count == 0) {
+    return {ErrorCode::kDamaged,
+            "no event could be read: the nesting is deeper than " + std::to_string(kDeepestNesting) + " levels",
+            source_, *document.first_too_deep};
   }
   if (document.is_damaged) {
     return {ErrorCode::kDamaged, "no event could be read: the text is damaged", source_, document.begin};

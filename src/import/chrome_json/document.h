@@ -47,7 +47,8 @@ class Documents {
     std::uint64_t dropped_count = 0;
     std::uint64_t pieces_count = 0;
     std::uint64_t first_dropped = 0;
-    bool is_list = false;  // a plain list without an object around it
+    std::optional<std::uint64_t> first_too_deep;  // of whole events, not among those dropped
+    bool is_list = false;                         // a plain list without an object around it
     bool has_events_key = false;
     bool is_damaged = false;
     bool has_cut_event = false;

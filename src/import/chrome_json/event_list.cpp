@@ -97,6 +97,12 @@ class EventList {
                "file is cut at byte " + size + " of " + size + ", 1 partial event dropped");
       return;
     }
+    if (result.too_deep != nullptr) {  // whole, so no sign of two writers
+      add_note(NoteKind::kDamagedEvent, NoteSeverity::kLost, result.too_deep,
+               "an event nests deeper than " + std::to_string(kDeepestNesting) + " levels");
+      if (!rows_.first_too_deep) rows_.first_too_deep = offset_of(result.too_deep);
+      return;
+    }
     add_note(NoteKind::kDamagedEvent, NoteSeverity::kLost, at, text_at(at, result.resume));
     if (rows_.dropped_count++ == 0) rows_.first_dropped = offset_of(at);
     if (result.is_pieces) ++rows_.pieces_count;

@@ -40,6 +40,7 @@ struct BlockRows {
   std::uint64_t dropped_count = 0;
   std::uint64_t pieces_count = 0;
   std::uint64_t first_dropped = 0;
+  std::optional<std::uint64_t> first_too_deep;  // of whole events that nest too deeply, not among those dropped
 };
 
 struct EventTime {
