@@ -60,7 +60,7 @@ struct FleetRank {
   std::optional<std::int64_t> allocated_peak_bytes, reserved_peak_bytes;
   DurationNs clock_offset_ns = 0;  // its clock - the run's, taken off in all comparisons
   CostParts parts_ns{};            // a mean step; adds up to its mean own time where all GPU work is known by kernel
-  std::string first_finding;       // id of its costliest finding; empty: none
+  std::string first_finding;       // id of its costliest finding that is its own (judge_fleet); empty: none
   std::optional<DurationNs> first_finding_saving_ns;
 };
 

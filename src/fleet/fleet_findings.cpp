@@ -134,10 +134,19 @@ std::string describe_excess(const FleetFacts& facts, const FleetRank& rank) {
   return text;
 }
 
-const SummaryFinding* own_fault(const RankSummary& rank) {
+// What a rank alone takes for its own and may be another's.
+struct Kept {
+  bool exposure = false;  // exposed-communication
+  bool outliers = true;   // outlier-step
+};
+
+// The costliest fault of the rank itself.
+const SummaryFinding* own_fault(const RankSummary& rank, Kept kept = {}) {
   for (const SummaryFinding& finding : rank.findings) {
     if (finding.severity != severity_name(Severity::kFault)) continue;
-    if (finding.id == "straggler" || finding.id == "exposed-communication" || finding.id == "incomplete-data") continue;
+    if (finding.id == "straggler" || finding.id == "incomplete-data") continue;
+    if (finding.id == "exposed-communication" && !kept.exposure) continue;
+    if (finding.id == "outlier-step" && !kept.outliers) continue;
     return &finding;
   }
   return nullptr;
@@ -475,13 +484,19 @@ FleetFinding share(const FleetFacts& facts, const SharedRankFinding& shared, boo
   return out;
 }
 
-// The exposed communication that the run does not have stands first at no rank either.
+// What the run does not have of a rank stands first at it neither: exposed communication that all together do not show,
+// and long steps in which it only waited for another rank.
 void forget_dropped(const RunSummary& run, const std::vector<FleetFinding>& findings, FleetFacts& facts) {
-  const auto is_kept = [](const FleetFinding& f) { return f.finding.id == "exposed-communication"; };
-  if (!facts.stragglers.empty() || std::any_of(findings.begin(), findings.end(), is_kept)) return;
-  for (FleetRank& rank : facts.ranks) {
-    if (rank.first_finding != "exposed-communication") continue;
-    const SummaryFinding* other = own_fault(run.ranks[rank.summary]);
+  const auto is_exposure = [](const FleetFinding& f) { return f.finding.id == "exposed-communication"; };
+  const bool keeps_exposure = !facts.stragglers.empty() || std::any_of(findings.begin(), findings.end(), is_exposure);
+  const std::vector<bool> waits = find_waiting_ranks(run, facts);
+  for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
+    FleetRank& rank = facts.ranks[row];
+    const bool is_exposure_first = rank.first_finding == "exposed-communication";
+    if (is_exposure_first ? keeps_exposure : rank.first_finding != "outlier-step") continue;
+    const Kept kept{keeps_exposure, !waits[row]};
+    if (!is_exposure_first && kept.outliers) continue;
+    const SummaryFinding* other = own_fault(run.ranks[rank.summary], kept);
     rank.first_finding = other == nullptr ? "" : other->id;
     rank.first_finding_saving_ns =
         other != nullptr && other->saving ? std::optional(other->saving->mid_ns) : std::nullopt;

@@ -28,11 +28,18 @@ struct Excess {
   }
 };
 
-Excess measure(const RankSummary& rank, std::size_t row, const FleetFacts& facts) {
+// Steps in which ranks met others, by row of facts.ranks.
+std::vector<std::vector<FleetRankStep>> steps_by_row(const FleetFacts& facts) {
+  std::vector<std::vector<FleetRankStep>> by_row(facts.ranks.size());
+  for (const FleetRankStep& step : facts.rank_steps) by_row[step.row].push_back(step);
+  return by_row;
+}
+
+Excess measure(const RankSummary& rank, const std::vector<FleetRankStep>& steps) {
   std::map<std::int64_t, DurationNs> own_of;  // by number of the step
   std::vector<std::int64_t> lengths, own;
-  for (const FleetRankStep& step : facts.rank_steps) {
-    if (step.row != row || !own_of.emplace(step.number, step.duration_ns - step.wait_ns).second) continue;
+  for (const FleetRankStep& step : steps) {
+    if (!own_of.emplace(step.number, step.duration_ns - step.wait_ns).second) continue;
     own.push_back(step.duration_ns - step.wait_ns);
   }
   for (const SummaryStep& step : rank.steps) lengths.push_back(step.duration_ns);
@@ -80,12 +87,25 @@ void say_waited(SharedRankFinding& shared) {
 
 }  // namespace
 
+std::vector<bool> find_waiting_ranks(const RunSummary& run, const FleetFacts& facts) {
+  const std::vector<std::vector<FleetRankStep>> steps = steps_by_row(facts);
+  std::vector<bool> waits(facts.ranks.size());
+  for (std::size_t row = 0; row < facts.ranks.size(); ++row) {
+    const RankSummary& rank = run.ranks[facts.ranks[row].summary];
+    const bool has_outliers = std::any_of(rank.findings.begin(), rank.findings.end(),
+                                          [](const SummaryFinding& each) { return each.id == "outlier-step"; });
+    waits[row] = has_outliers && !measure(rank, steps[row]).is_own();
+  }
+  return waits;
+}
+
 SharedRankFinding judge_outliers(const RunSummary& run, const SharedRankFinding& shared, const FleetFacts& facts) {
+  const std::vector<std::vector<FleetRankStep>> steps = steps_by_row(facts);
   SharedRankFinding out = shared;
   out.ranks.clear();
   for (const std::size_t row : shared.ranks) {
     const RankSummary& rank = run.ranks[facts.ranks[row].summary];
-    const Excess excess = measure(rank, row, facts);
+    const Excess excess = measure(rank, steps[row]);
     if (!excess.is_own()) continue;
     const auto recorded = std::find_if(rank.findings.begin(), rank.findings.end(),
                                        [&](const SummaryFinding& each) { return each.id == shared.id; });

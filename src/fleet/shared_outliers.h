@@ -1,7 +1,7 @@
 // Steps far longer than the others, judged over all ranks: who was slow in them, and who only waited.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "fleet/fleet_facts.h"
 
@@ -11,5 +11,8 @@ namespace stepscope {
 // Where every rank that has it waited for others, it says so and names no other cause.
 [[nodiscard]] SharedRankFinding judge_outliers(const RunSummary& run, const SharedRankFinding& shared,
                                                const FleetFacts& facts);
+
+// By row of facts.ranks: has the rank the finding outlier-step, and waited for another rank in those steps?
+[[nodiscard]] std::vector<bool> find_waiting_ranks(const RunSummary& run, const FleetFacts& facts);
 
 }  // namespace stepscope

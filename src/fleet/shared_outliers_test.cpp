@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fleet/fleet_findings.h"
 #include "rules/finding.h"
 #include "support/made_fleet.h"
 
@@ -47,6 +48,22 @@ TEST(SharedOutliers, WhoOnlyWaitedIsToldNoCauseOfItsOwn) {
   EXPECT_EQ(judged.at_worst.title,
             "Step 6 takes 21.0 ms, the others 9.00 ms: it waits in collectives for another rank");
   EXPECT_EQ(judged.at_worst.severity, severity_name(Severity::kNote));
+}
+
+// Each row of the table of ranks, as the findings over all have it.
+TEST(SharedOutliers, WhoOnlyWaitedHasItsOwnFindingFirst) {
+  MadeFleet fleet(kOneLateStep);
+  const SummaryFinding pause{"host-pause", "fault", Estimate{kMs, kMs, kMs}, 0.1, "The host pauses"};
+  fleet.rank(0).findings = {outlier("the GPU itself works longer, as for a larger batch", "fault"), pause};
+  fleet.rank(1).findings = {outlier("the data loader keeps it waiting", "fault"), pause};
+  FleetAnswer answer = judge_fleet(fleet.run);
+  EXPECT_EQ(answer.facts.ranks[0].first_finding, "host-pause");
+  EXPECT_EQ(answer.facts.ranks[0].first_finding_saving_ns, kMs);
+  EXPECT_EQ(answer.facts.ranks[1].first_finding, "outlier-step");
+  fleet.rank(0).findings.pop_back();
+  answer = judge_fleet(fleet.run);
+  EXPECT_EQ(answer.facts.ranks[0].first_finding, "");
+  EXPECT_EQ(answer.facts.ranks[0].first_finding_saving_ns, std::nullopt);
 }
 
 TEST(SharedOutliers, OfRanksThatMeetNobodyItStays) {
