@@ -63,6 +63,17 @@ TEST(Json, BlockingLaunchesLeaveIdleTimeWithoutCauses) {
   EXPECT_TRUE(json::parse(write_json(sample_report()))["devices"][0]["idle_cause_withheld"].is_null());
 }
 
+TEST(Json, TheStepsThatAreReplayedAndTheirScaleStandWhereTheyAreNotTheFirst) {
+  Report report = sample_report();
+  json check = json::parse(write_json(report))["what_if"]["self_check"];
+  EXPECT_FALSE(check.contains("first_step") || check.contains("scale")) << check;
+  report.what_ifs.self_check.first_step = 1;
+  report.what_ifs.self_check.scale = 1.2;
+  check = json::parse(write_json(report))["what_if"]["self_check"];
+  EXPECT_EQ(check["first_step"], 1);
+  EXPECT_EQ(check["scale"], 1.2);
+}
+
 TEST(Json, NothingMakesItInvalid) {
   Report report = sample_report();
   report.info.source = "bad \xff\xfe \"quoted\" \x01 name";

@@ -2,6 +2,7 @@
 import re
 import unittest
 
+from made_traces import made_rank
 from program import ROOT, cases, once, recordings, run
 
 DESCRIBED = set(re.findall(r"`([a-z0-9_.\-]+)`", (ROOT / "docs" / "formats" / "report.md").read_text()))
@@ -55,6 +56,27 @@ class Documents(unittest.TestCase):
                 self.assertNotEqual(finding["title"], "")
                 if finding["severity"] == "information":
                     self.assertIsNone(finding["saving_ns"])
+
+    def test_the_steps_that_are_replayed_of_a_long_run(self):
+        """At most 24 in a row: the first, those that stand for all, or those nearest to that with what they are scaled by."""
+        def asked(*parts):
+            lengths = [length for count, length in parts for _ in range(count)]
+            trace = made_rank(list(enumerate(lengths, start=3)), world_size=1).encode()
+            found = run("report", "-", "--json", stdin=trace).json()
+            self.assertEqual(found["what_if"]["results"][0]["step_recorded_ns"], found["steps"]["median_ns"])
+            self.assertEqual(keys_of(found, set()) - WORDS, set())
+            return found["what_if"]["self_check"], " ".join(run("report", "-", stdin=trace).out.split())
+
+        check, text = asked((10, 1000))
+        self.assertIsNone(check["refused"])
+        self.assertEqual((check["step_count"], check.get("first_step"), check.get("scale")), (10, None, None))
+        self.assertIn("Predictions replay 10 steps and meet the recorded step", text)
+        check, text = asked((24, 1000), (36, 2000))  # the first 24 that are longer ones for the most part
+        self.assertEqual((check["step_count"], check["first_step"], check.get("scale")), (24, 13, None))
+        self.assertIn("Predictions replay 24 steps (#16 to #39) and meet the recorded step", text)
+        check, text = asked((30, 1000), (1, 1500), (30, 3000))
+        self.assertEqual((check["step_count"], check["first_step"], check["scale"]), (24, 18, 1.2))
+        self.assertIn("Predictions replay 24 steps (#21 to #44), scaled by 1.20 to the median of all, and meet", text)
 
     def test_threads_do_not_change_it(self):
         one = run("report", "h200/solid.pt.trace.json.gz", "--json", "--threads", "1").out

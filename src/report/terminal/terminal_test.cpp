@@ -156,6 +156,26 @@ TEST(Terminal, ARefusedEstimateIsSaid) {
   EXPECT_TRUE(says(write_terminal(report, Style()), "without the profiler: no estimate, see Data below"));
 }
 
+// Of a long run some steps are replayed: which, and what their answers are scaled by.
+TEST(Terminal, SaysWhichStepsAreReplayedAndTheirScale) {
+  Report report = sample_report();
+  const auto said = [&report] {
+    std::istringstream lines(write_terminal(report, Style()));
+    std::string text;
+    for (std::string word; lines >> word;) text += word + " ";
+    return text;
+  };
+  EXPECT_TRUE(says(said(), "Predictions replay 3 steps and meet the recorded step within 0.1 %;"));
+  report.what_ifs.self_check.first_step = 1;
+  report.what_ifs.self_check.step_count = 2;
+  EXPECT_TRUE(says(said(), "Predictions replay 2 steps (#5 to #6) and meet the recorded step within 0.1 %;"));
+  report.what_ifs.self_check.scale = 1.2;
+  EXPECT_TRUE(says(said(), "Predictions replay 2 steps (#5 to #6), scaled by 1.20 to the median of all, and meet"));
+  report.what_ifs.self_check.first_step = 2;
+  report.what_ifs.self_check.step_count = 1;
+  EXPECT_TRUE(says(said(), "Predictions replay 1 step (#6), scaled by 1.20 to the median of all, and meet"));
+}
+
 TEST(Terminal, SynchronizationsNameOperatorAndLine) {
   Report report = sample_report();
   SynchronizationRow row;
