@@ -10,8 +10,9 @@
 //
 // Loops without spans of their own still carry PyTorch's `Optimizer.step#` and `Optimizer.zero_grad#`. These stand at a
 // step's end, so there a step is taken to run from the end of one cycle of them to the end of the next, and the first
-// one from the first event recorded. Cutting at their start, as at any other span's, was rejected: it puts the
-// boundary before the last work of a step and loses the first step.
+// one from the first event recorded, unless that piece is over twice as long as any other: a program that is recorded
+// from its start imports and sets up in it, which of two steps makes half of the time. Cutting at their start, as at
+// any other span's, was rejected: it puts the boundary before the last work of a step and loses the first step.
 //
 // A first or last piece is a step only if it launched at least as much as the least of the others.
 #include <algorithm>
@@ -130,26 +131,34 @@ Cycle collect_cycle(const Trace& trace, const std::vector<SpanId>& spans, const 
   return cycle;
 }
 
+struct Pieces {
+  std::vector<Interval> steps;
+  bool is_without_first = false;  // what came before the first end is too long for a step
+};
+
 // Ends of the optimizer's cycles: the end of the last span before the first name comes again.
-std::vector<Interval> pieces_between_ends(const Cycle& cycle, const LaunchCounts& work, TimeNs first_event) {
+Pieces pieces_between_ends(const Cycle& cycle, const LaunchCounts& work, TimeNs first_event) {
   std::vector<TimeNs> ends;
   for (const CycleSpan& span : cycle.spans) {
     if (span.name == cycle.first_name || ends.empty()) ends.push_back(span.host.end_ns);
     ends.back() = std::max(ends.back(), span.host.end_ns);
   }
-  std::vector<Interval> pieces;
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) pieces.push_back({ends[i], ends[i + 1]});
-  const Interval before{first_event, ends.front()};
-  if (!pieces.empty() && work.count_in(before) >= work.least_in(pieces)) {
-    pieces.insert(pieces.begin(), before);
+  Pieces pieces;
+  DurationNs longest_ns = 0;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+    pieces.steps.push_back({ends[i], ends[i + 1]});
+    longest_ns = std::max(longest_ns, pieces.steps.back().length_ns());
   }
+  const Interval before{first_event, ends.front()};
+  if (pieces.steps.empty() || work.count_in(before) < work.least_in(pieces.steps)) return pieces;
+  pieces.is_without_first = before.length_ns() / 2 > longest_ns;
+  if (!pieces.is_without_first) pieces.steps.insert(pieces.steps.begin(), before);
   return pieces;
 }
 
 // Starts of the first name. The last piece has no next start: it ends with the last host event after its last span (a
 // step reads its loss there), at most as long after it as in the other pieces.
-std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, const Cycle& cycle,
-                                            const LaunchCounts& work) {
+Pieces pieces_between_starts(const Trace& trace, ThreadId main, const Cycle& cycle, const LaunchCounts& work) {
   std::vector<TimeNs> starts;
   TimeNs last_end = std::numeric_limits<TimeNs>::min();
   DurationNs longest_tail = 0;
@@ -163,10 +172,10 @@ std::vector<Interval> pieces_between_starts(const Trace& trace, ThreadId main, c
   }
   std::vector<Interval> pieces;
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) pieces.push_back({starts[i], starts[i + 1]});
-  if (pieces.empty()) return pieces;
+  if (pieces.empty()) return {};
   const Interval last{starts.back(), last_host_event(trace, main, last_end, last_end + longest_tail)};
   if (work.count_in(last) >= work.least_in(pieces)) pieces.push_back(last);
-  return pieces;
+  return {std::move(pieces)};
 }
 
 TimeNs first_host_event(const Trace& trace, ThreadId main) {
@@ -198,14 +207,14 @@ std::optional<StepMarks> detect_steps_by_spans(const Trace& trace, ThreadId main
     cycle = collect_cycle(trace, spans, names, count);
   }
   const LaunchCounts work = LaunchCounts::launches_of(trace);
-  const std::vector<Interval> pieces = cycle.optimizer_only
-                                           ? pieces_between_ends(cycle, work, first_host_event(trace, main))
-                                           : pieces_between_starts(trace, main, cycle, work);
+  const Pieces pieces = cycle.optimizer_only ? pieces_between_ends(cycle, work, first_host_event(trace, main))
+                                             : pieces_between_starts(trace, main, cycle, work);
   StepMarks found;
   found.source = StepSource::kDetectedSpans;
   found.thread = main;
   found.detail = "span `" + std::string(trace.text(cycle.first_name)) + "`, " + std::to_string(count) + " times";
-  for (const Interval& each : pieces) {
+  if (pieces.is_without_first) found.detail += ", without what came before the first, too long for a step";
+  for (const Interval& each : pieces.steps) {
     if (each.length_ns() > 0) found.marks.push_back({static_cast<std::int64_t>(found.marks.size()), each, false});
   }
   if (found.marks.empty()) return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/steps.h"
@@ -19,6 +20,11 @@ struct StepMark {
   // span and the work launched in it, not where the next one begins.
   bool ends_alone = false;
 };
+
+// Steps::source_detail where an optimizer stepped once and nothing else marks a step: no name of a span would help.
+inline constexpr std::string_view kOneStepsEnd = "only one step's end was recorded";
+// What to do then, whatever recorded.
+inline constexpr std::string_view kRecordTwoSteps = "A step lasts from one end to the next: record two steps or more.";
 
 struct StepMarks {
   StepSource source = StepSource::kNone;

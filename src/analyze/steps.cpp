@@ -52,6 +52,14 @@ std::optional<std::size_t> last_starting_at_or_before(const std::vector<Step>& s
   return static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
+bool has_one_optimizer_step(const Trace& trace, ThreadId main) {
+  if (!main.has_value()) return false;
+  const IdRange<SpanId> spans = trace.spans_of_thread[main];
+  int count = 0;
+  for (const SpanId span : spans.ids()) count += trace.text(trace.spans.name[span]).starts_with("Optimizer.step#");
+  return count == 1;
+}
+
 }  // namespace
 
 std::string_view step_source_name(StepSource source) {
@@ -111,6 +119,7 @@ Steps compute_steps(const Trace& trace, const GpuTimeline& timeline, const Launc
     if (!steps.steps.empty()) steps.source = found->source;
   } else {
     steps.main_thread = find_launching_thread(trace);
+    if (has_one_optimizer_step(trace, steps.main_thread)) steps.source_detail = kOneStepsEnd;
     if (!options.span_name.empty()) steps.source_detail = "no span is named `" + options.span_name + "`";
   }
   if (steps.steps.empty()) {

@@ -412,6 +412,45 @@ TEST(Steps, OfTheAgentAreNamedByWhatItHeard) {
   EXPECT_EQ(steps.source_detail, "spans heard by the agent");
 }
 
+// Recorded from the program's start.
+TEST(Steps, ASetUpBeforeTheFirstOptimizerIsNoStep) {
+  const auto with_set_up = [](std::size_t columns) {
+    std::string op = "    op        [i" + std::string(columns, ' ') + "][mm]        [mm]\n";
+    std::string span = "    span        " + std::string(columns, ' ') + "     [z][s]      [z][s]\n";
+    return steps_of(trace_from_text(op + span + R"(
+    where
+      s = Optimizer.step#SGD.step
+      z = Optimizer.zero_grad#SGD.zero_grad
+  )"));
+  };
+  const Steps whole = with_set_up(8);
+  EXPECT_EQ(whole.steps.size(), 2U);
+  EXPECT_EQ(whole.source_detail, "span `Optimizer.zero_grad#SGD.zero_grad`, 2 times");
+  const Steps steps = with_set_up(20);
+  EXPECT_EQ(steps.source, StepSource::kDetectedSpans);
+  ASSERT_EQ(steps.steps.size(), 1U);
+  EXPECT_EQ(steps.steps[0].host.length_ns(), 120'000);
+  EXPECT_EQ(
+      steps.source_detail,
+      "span `Optimizer.zero_grad#SGD.zero_grad`, 2 times, without what came before the first, too long for a step");
+}
+
+TEST(Steps, OneStepsEndIsSaid) {
+  const std::string_view one = R"(
+    op        [mm]
+    span          [z][s]
+    where
+      s = Optimizer.step#SGD.step
+      z = Optimizer.zero_grad#SGD.zero_grad
+  )";
+  const Steps steps = steps_of(trace_from_text(one));
+  EXPECT_TRUE(steps.steps.empty());
+  EXPECT_EQ(steps.source, StepSource::kNone);
+  EXPECT_EQ(steps.source_detail, kOneStepsEnd);
+  EXPECT_EQ(steps_of(trace_from_text(one), {"train"}).source_detail, "no span is named `train`");
+  EXPECT_EQ(steps_of(trace_from_text("    op        [mm]\n")).source_detail, "");
+}
+
 TEST(Steps, PassesOfACompilerAreNoSteps) {
   const std::string_view where = R"(
     where

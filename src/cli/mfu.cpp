@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/facts.h"
+#include "analyze/step_marks.h"
 #include "cli/options.h"
 #include "cli/reading.h"
 #include "cli/units.h"
@@ -204,8 +205,13 @@ MfuTrace trace_of(const std::string& path, const Trace& trace, const Facts& fact
   out.status = is_partial ? ReportStatus::kPartial : ReportStatus::kComplete;
   out.step_count = facts.steps.steps.size();
   out.steps_not_available = "no step is marked in the trace; name the span that is one with --steps, or give --step-s";
+  if (facts.steps.source_detail == kOneStepsEnd) {
+    out.steps_not_available = fmt::format("{}; record two steps or more, or give --step-s", kOneStepsEnd);
+  }
   if (out.step_count == 0) {
-    out.operators_not_available = "no step is marked in the trace; name the span that is one with --steps";
+    out.operators_not_available = facts.steps.source_detail == kOneStepsEnd
+                                      ? fmt::format("{}; record two steps or more", kOneStepsEnd)
+                                      : "no step is marked in the trace; name the span that is one with --steps";
     return out;
   }
   const auto seconds_of = [](DurationNs ns) { return static_cast<double>(ns) * 1e-9; };

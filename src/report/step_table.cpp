@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/recording_words.h"
+#include "analyze/step_marks.h"
 #include "report/csv.h"
 #include "report/disturbed_words.h"
 #include "report/json_facts.h"
@@ -165,7 +166,10 @@ StepTable build_step_table(const Facts& facts, const Trace& trace) {
 std::string write_steps_text(const StepTable& table, const Style& style) {
   Page page(style);
   if (table.rows.empty()) {
-    page.paragraph("Steps unknown: nothing in this file marks or repeats a step. " + table.how_to_mark, 0);
+    const bool has_one_end = table.source_detail == kOneStepsEnd;
+    page.paragraph(has_one_end ? fmt::format("Steps unknown: {}. {}", kOneStepsEnd, kRecordTwoSteps)
+                               : "Steps unknown: nothing in this file marks or repeats a step. " + table.how_to_mark,
+                   0);
     return page.text();
   }
   page.paragraph(fmt::format("{}, from {}", show_counted(static_cast<std::int64_t>(table.rows.size()), "step"),

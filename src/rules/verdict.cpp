@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/recording_words.h"
+#include "analyze/step_marks.h"
 #include "rules/costs.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
@@ -145,9 +146,13 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
   if (busy == nullptr) return "The file holds no GPU work, so there is nothing to say about a GPU.";
   const std::string share = format_percent(typical_busy_ratio(input));
   if (!has_steps(input)) {
-    return "No steps are marked, so there is no step time; over the whole file the GPU is busy " +
+    const bool has_one_end = input.facts.steps.source_detail == kOneStepsEnd;
+    return (has_one_end ? "Only one step's end was recorded" : "No steps are marked") +
+           std::string(", so there is no step time; over the whole file the GPU is busy ") +
            format_percent(share_of_window(input, busy->gpu_busy_ns)) + " of the time. " +
-           fit_recording_words(input.trace, "Call prof.step() after each step, or name a span: --steps NAME.");
+           (has_one_end
+                ? std::string(kRecordTwoSteps)
+                : fit_recording_words(input.trace, "Call prof.step() after each step, or name a span: --steps NAME."));
   }
   if (!durations_are_sound(input)) {
     return "Some recorded durations cannot be true, so no cause is judged; with them corrected the GPU is busy " +

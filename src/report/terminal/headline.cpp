@@ -6,6 +6,7 @@
 
 #include "analyze/cut_file.h"
 #include "analyze/recording_words.h"
+#include "analyze/step_marks.h"
 #include "report/missing_words.h"
 #include "report/numbers.h"
 #include "report/terminal/sections.h"
@@ -118,6 +119,14 @@ void add_step_time(const Report& report, Page& page) {
   line.pad_to(kLabelColumn).add("step").pad_to(kTextColumn);
   if (!steps.median_ns && !steps.left_out.empty()) {
     page.add(line.add("unknown", Ink::kMagenta).add(": no step was recorded whole"));
+    return;
+  }
+  if (!steps.median_ns && steps.source_detail == kOneStepsEnd) {
+    page.add(line.add("unknown", Ink::kMagenta).add(": " + steps.source_detail));
+    // The verdict may have said what to do already.
+    if (report.verdict.find(kRecordTwoSteps) == std::string::npos) {
+      page.paragraph(std::string(kRecordTwoSteps), kTextColumn);
+    }
     return;
   }
   if (!steps.median_ns) {

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "analyze/step_marks.h"
 #include "report/sample_report.h"
 #include "report/text.h"
 
@@ -154,6 +155,17 @@ TEST(Terminal, ARefusedEstimateIsSaid) {
   Report report = sample_report();
   report.what_ifs.self_check.refused = "the replay is off by 20 %";
   EXPECT_TRUE(says(write_terminal(report, Style()), "without the profiler: no estimate, see Data below"));
+}
+
+TEST(Terminal, OneStepsEndIsSaidWithWhatToDo) {
+  Report report = sample_report();
+  report.steps = Steps();
+  EXPECT_TRUE(says(write_terminal(report, Style()), "unknown: nothing marks or repeats a step"));
+  report.steps.source_detail = kOneStepsEnd;
+  const std::string text = write_terminal(report, Style());
+  EXPECT_TRUE(says(text, "unknown: only one step's end was recorded"));
+  EXPECT_TRUE(says(text, "record two steps or more"));
+  EXPECT_FALSE(says(text, "--steps NAME")) << "no span that could be named would help";
 }
 
 // Of a long run some steps are replayed: which, and what their answers are scaled by.
