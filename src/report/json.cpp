@@ -40,7 +40,7 @@ Json report_json(const Report& report) {
   Json out = head_json(report.status);
   out["verdict"] = report.verdict;
   out["headline_withheld"] = json_or_null(report.ledger.headline_withheld);
-  out["source"] = source_json(report.info);
+  out["source"] = source_json(report);
   out["asked"] = asked_json(report.asked);
   out["found"] = found_json(report);
   out["steps"] = steps_json(report);

@@ -2,6 +2,7 @@
 // (raw busy, sums, counts) stays.
 #include "report/json_facts.h"
 
+#include "analyze/how_to_record.h"
 #include "report/text.h"
 
 namespace stepscope {
@@ -97,7 +98,9 @@ Json estimate_json(const Estimate& estimate) {
 
 Json interval_json(Interval interval) { return {{"start_ns", interval.start_ns}, {"end_ns", interval.end_ns}}; }
 
-Json source_json(const TraceInfo& info) {
+Json source_json(const Report& report) {
+  const TraceInfo& info = report.info;
+  const HowToRecord how = how_to_record(report.tool, info);
   auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
   return {{"path", info.source},
           {"producer", text(info.producer)},
@@ -109,7 +112,11 @@ Json source_json(const TraceInfo& info) {
           {"trace_name", text(info.trace_name)},
           {"record_shapes", info.record_shapes},
           {"profile_memory", info.profile_memory},
-          {"with_stack", info.with_stack}};
+          {"with_stack", info.with_stack},
+          {"record_with",
+           {{"stacks", json_or_null(how.stacks)},
+            {"modules", json_or_null(how.modules)},
+            {"shapes", json_or_null(how.shapes)}}}};
 }
 
 Json asked_json(const Asked& asked) {

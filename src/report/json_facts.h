@@ -22,7 +22,7 @@ template <class T>
 [[nodiscard]] Json estimate_json(const Estimate& estimate);
 [[nodiscard]] Json interval_json(Interval interval);
 
-[[nodiscard]] Json source_json(const TraceInfo& info);
+[[nodiscard]] Json source_json(const Report& report);
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Json found_json(const Report& report);
 [[nodiscard]] Json disturbed_json(const std::vector<DisturbedStep>& steps);

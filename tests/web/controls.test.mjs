@@ -1,8 +1,10 @@
 // Presses everything that can be pressed in every view of each kind of page, and compares what the other tests leave: the tables
 // whole, by what they copy; the overview's figures; what memory was held; the parts of a difference.
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
-import { closeBrowser, data, makePage, openPage, openTab, run } from "./browser.mjs";
+import { closeBrowser, data, folder, makePage, openPage, openTab, run } from "./browser.mjs";
 import { number, rowsOfCsv, shows } from "./numbers.mjs";
 
 after(closeBrowser);
@@ -119,6 +121,41 @@ test("what was not recorded is said", async () => {
   await openTab(page, "Flame graph");
   await page.getByLabel("module", { exact: true }).check();
   await page.getByText(/No modules were recorded: record with with_stack=True/).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("what to record with is told by the tool that made the file", async () => {
+  for (const [name, path, words] of [
+    ["jax", "jax/vm.trace.json.gz", "record with python_tracer_level = 1"],
+    ["capture", "capture/cpu_v1_0.stepscope", "record with stepscope run --shapes"],
+  ]) {
+    const { page, wrong, close } = await openPage(makePage(name, data(path)));
+    await openTab(page, "Tables");
+    await page.getByRole("tab", { name: "Shapes", exact: true }).click();
+    const shapes = await page.getByText(/No shapes were recorded/).innerText();
+    await openTab(page, "Flame graph");
+    await page.getByLabel("Python stack", { exact: true }).check();
+    const said = `${shapes} ${await page.locator("main").innerText()}`;
+    assert.ok(said.includes(words), said);
+    assert.ok(!said.includes("with_stack=True"), said);
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+});
+
+test("steps that the recording skips are a gap between the bars, and said", async () => {
+  const path = join(folder, "skipped.json");
+  const whole = readFileSync(data("cases/A00_good.json"), "utf8");
+  writeFileSync(path, whole.replaceAll("ProfilerStep#5", "ProfilerStep#9").replaceAll("ProfilerStep#4", "ProfilerStep#5"));
+  const { page, wrong, close } = await openPage(makePage("skipped", path));
+  await page.getByText("Steps #4, #6 to #8 are missing in the recording").waitFor();
+  await page.getByText(/steps 3 to 9, not all/).waitFor();
+  assert.equal(await page.locator(".steps .gap").count(), 2);
+  await page.getByRole("img", { name: "steps 6 to 8 are missing in the recording" }).waitFor();
+  const boxes = await Promise.all((await page.locator(".steps .step, .steps .gap").all()).map((each) => each.boundingBox()));
+  boxes.sort((a, b) => a.x - b.x);
+  for (let i = 1; i < boxes.length; i++) assert.ok(boxes[i].x >= boxes[i - 1].x + boxes[i - 1].width - 1, `${i} overlaps`);
   assert.deepEqual(wrong, []);
   await close();
 });

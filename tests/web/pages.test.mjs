@@ -96,7 +96,10 @@ async function checkTables(page, report) {
   await openTab(page, "Tables");
   for (const name of ["Operators", "Kernels", "Shapes", "Modules"]) {
     await page.getByRole("tab", { name, exact: true }).click();
-    if (name === "Shapes" && !report.efficiency.shapes_recorded) await page.getByText("No shapes: record with record_shapes=True.").waitFor();
+    if (name === "Shapes" && !report.efficiency.shapes_recorded) {
+      const how = report.source.record_with.shapes;
+      await page.getByText(`No shapes were recorded${how ? `: record with ${how}` : ""}.`).waitFor();
+    }
     if (name !== "Kernels" || !report.tables || report.tables.kernels.length === 0) continue;
     await page.locator("table.sortable").waitFor();
     const rows = await page.locator("table.sortable tbody tr").evaluateAll((all) => all.map((tr) => [...tr.cells].map((td) => td.title || td.firstChild?.textContent)));

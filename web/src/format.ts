@@ -65,6 +65,11 @@ export function quantity(value: number): string {
   return `${threeDigits(size)}${units[unit]}`;
 }
 
+// The first letter of a sentence.
+export function capital(text: string): string {
+  return text ? text[0].toUpperCase() + text.slice(1) : text;
+}
+
 // "data_loader" -> "data loader"
 export function words(key: string): string {
   return key.replaceAll("_", " ");

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { barRanks, type Fleet, type FleetRank, type FleetStops, fleetPieces, stopWords } from "../src/data/fleet";
+import {
+  barRanks,
+  type Fleet,
+  type FleetRank,
+  type FleetStops,
+  fleetPieces,
+  missingStepsOf,
+  stopWords,
+} from "../src/data/fleet";
 
 const rank = (number: number, late: number | null) =>
   ({
@@ -42,5 +50,18 @@ describe("fleet", () => {
       "Stepscope itself stopped 2 ranks for 15.0 ms together: 2 steps are counted on no rank",
     );
     expect(words({ ranks: [first], in_every_step: true })).toContain("no rank is called late for it");
+  });
+  it("says which ranks skip which steps, in the terminal's words", () => {
+    const skips = (...lists: number[][]) =>
+      missingStepsOf(
+        fleet(lists.map((list, i) => ({ ...rank(i, 0), missing_steps: list.map((n) => ({ first: n, last: n })) }))),
+      );
+    const words = (n: number) => `step #${n} is missing in the recording: the time of its gap is left out`;
+    expect(skips([], [])).toBe("");
+    expect(skips([4], [])).toBe(`rank 0: ${words(4)}`);
+    expect(skips([4], [4])).toBe(`all: ${words(4)}`);
+    expect(skips([4], [], [4])).toBe(`rank 0 and rank 2: ${words(4)}`);
+    expect(skips([4], [4], [4], [])).toBe(`rank 0 and 2 others: ${words(4)}`);
+    expect(skips([1], [2], [3], [4], [5], [])).toContain("; 2 more skip other steps");
   });
 });

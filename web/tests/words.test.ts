@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { disturbedWords, stepSpread } from "../src/data/report";
+import {
+  disturbedWords,
+  missingWords,
+  noStepsWords,
+  notRecorded,
+  type Report,
+  stepRange,
+  stepSpread,
+} from "../src/data/report";
 import { causeWords } from "../src/format";
+import { stepBars, stepGaps } from "../src/views/steps";
 
 describe("words", () => {
   it("of idle causes are the glossary's", () => {
@@ -27,5 +36,50 @@ describe("words", () => {
       "1 step left out: A in it (#7)",
       "9 steps left out: B in them (#1, #2, #3, #4, #5, #6, #8, #9, …)",
     ]);
+  });
+  it("of steps that the recording skips are the terminal's", () => {
+    const [five, more] = [
+      { first: 5, last: 5 },
+      { first: 8, last: 13 },
+    ];
+    expect(missingWords([])).toBe("");
+    expect(missingWords([five])).toBe("step #5 is missing in the recording: the time of its gap is left out");
+    expect(missingWords([more])).toBe(
+      "steps #8 to #13 are missing in the recording: the time of their gap is left out",
+    );
+    expect(missingWords([five, more, five, more, five])).toBe(
+      "steps #5, #8 to #13, #5, #8 to #13, … are missing in the recording: the time of their gaps is left out",
+    );
+    const range = (missing: (typeof five)[]) => stepRange({ first: 3, last: 20, missing } as never);
+    expect(range([])).toBe("steps 3 to 20");
+    expect(range([more])).toBe("steps 3 to 20 without #8 to #13");
+    expect(range([five, more])).toBe("steps 3 to 20, not all");
+  });
+  it("of a recording without steps say why where that is known", () => {
+    const said = (source_detail: string) => noStepsWords({ source_detail } as Report["steps"]);
+    expect(said("")).toContain("name their span with --steps");
+    expect(said("only one step's end was recorded")).toBe(
+      "No steps are known in this recording: only one step's end was recorded. Record two steps or more.",
+    );
+    expect(said("no span is named `a`")).toBe("No steps are known in this recording: no span is named `a`.");
+  });
+  it("of what was not recorded advise only what the tool has", () => {
+    expect(notRecorded("shapes", "stepscope run --shapes")).toBe(
+      "No shapes were recorded: record with stepscope run --shapes.",
+    );
+    expect(notRecorded("modules", null)).toBe("No modules were recorded.");
+  });
+});
+
+describe("bars of steps", () => {
+  const steps = (...numbers: number[]) => numbers.map((number, i) => ({ number, start: i, end: i + 1 })) as never;
+  it("leave room where numbers are skipped, and tell missing ones from others", () => {
+    const gaps = (missing: { first: number; last: number }[]) => stepGaps(stepBars(steps(3, 4, 6, 7, 12)), missing);
+    expect(gaps([])).toEqual([
+      { before: 2, first: 5, last: 5, isMissing: false },
+      { before: 4, first: 8, last: 11, isMissing: false },
+    ]);
+    expect(gaps([{ first: 5, last: 5 }]).map((gap) => gap.isMissing)).toEqual([true, false]);
+    expect(stepGaps(stepBars(steps(3, 4, 5)), [])).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 // The key "fleet" of the report's document (docs/formats/report.md), as far as the page reads it, and what is drawn of it.
 import { count, duration } from "../format";
+import { type MissingSteps, missingWords } from "./report";
 
 export interface FleetParts {
   idle_ns: Record<string, number>;
@@ -23,6 +24,7 @@ export interface FleetRank {
   clock_offset_ns: number;
   parts: FleetParts | null;
   first_finding: string | null;
+  missing_steps: MissingSteps[];
 }
 export interface FleetStep {
   step: number;
@@ -102,4 +104,24 @@ export function stopWords({ stops, groups }: Fleet): string {
     return `${start}in every step, so what ranks wait for and step times hold that; no rank is called late for it`;
   const steps = left.length === 1 ? `step ${left[0]} is` : `${count(left.length)} steps are`;
   return `${start}${steps} counted on no rank`;
+}
+
+// Which ranks skip which steps, those that skip the same together, as the terminal says it; empty if none does.
+export function missingStepsOf({ ranks }: Fleet): string {
+  const kMostLists = 3;
+  const byList = new Map<string, FleetRank[]>();
+  for (const rank of ranks) {
+    if (rank.missing_steps.length === 0) continue;
+    const key = JSON.stringify(rank.missing_steps);
+    byList.set(key, [...(byList.get(key) ?? []), rank]);
+  }
+  const lists = [...byList.values()];
+  const sentences = lists.slice(0, kMostLists).map((same) => {
+    const others = same.length === 2 ? ` and ${same[1].label}` : ` and ${count(same.length - 1)} others`;
+    const who =
+      same.length > 1 && same.length === ranks.length ? "all" : same[0].label + (same.length > 1 ? others : "");
+    return `${who}: ${missingWords(same[0].missing_steps)}`;
+  });
+  const more = lists.slice(kMostLists).reduce((sum, same) => sum + same.length, 0);
+  return [...sentences, ...(more > 0 ? [`${count(more)} more skip other steps`] : [])].join("; ");
 }

@@ -60,6 +60,11 @@ export interface Note {
   count: number;
   example: string;
 }
+// Numbers that the recording skips, both included.
+export interface MissingSteps {
+  first: number;
+  last: number;
+}
 export interface Report {
   label?: string;
   schema_version: number;
@@ -77,6 +82,7 @@ export interface Report {
     trace_name: string | null;
     with_stack: boolean;
     record_shapes: boolean;
+    record_with: { stacks: string | null; modules: string | null; shapes: string | null };
   };
   asked: { window: string };
   found: { rank: number | null; world_size: number | null; backend: string | null; devices: number[] };
@@ -88,6 +94,7 @@ export interface Report {
     last: number | null;
     left_out: number[];
     disturbed: { step: number; cause: string }[];
+    missing: MissingSteps[];
     window: Range;
     median_ns: number | null;
     p10_ns: number | null;
@@ -251,4 +258,38 @@ export function disturbedWords(disturbed: Report["steps"]["disturbed"]): string[
     const list = [...shown, ...(numbers.length > kMostNumbers ? ["…"] : [])].join(", ");
     return `${numbers.length} ${isOne ? "step" : "steps"} left out: ${cause} in ${isOne ? "it" : "them"} (${list})`;
   });
+}
+
+function rangeWords({ first, last }: MissingSteps): string {
+  return first === last ? `#${first}` : `#${first} to #${last}`;
+}
+
+// Steps whose numbers the recording skips, in the terminal's words; empty if none is.
+export function missingWords(missing: MissingSteps[]): string {
+  const kMostNamed = 4;
+  if (missing.length === 0) return "";
+  const isOne = missing.length === 1 && missing[0].first === missing[0].last;
+  if (isOne) return `step ${rangeWords(missing[0])} is missing in the recording: the time of its gap is left out`;
+  const named = missing.slice(0, kMostNamed).map(rangeWords);
+  const list = [...named, ...(missing.length > kMostNamed ? ["…"] : [])].join(", ");
+  const gaps = missing.length === 1 ? "gap" : "gaps";
+  return `steps ${list} are missing in the recording: the time of their ${gaps} is left out`;
+}
+
+// "steps 4 to 9", and after it what the range does not hold, as the terminal's title.
+export function stepRange({ first, last, missing }: Report["steps"]): string {
+  const without = missing.length === 1 ? ` without ${rangeWords(missing[0])}` : missing.length > 1 ? ", not all" : "";
+  return `steps ${first} to ${last}${without}`;
+}
+
+// Why there are no steps and what to do, where more is known than that nothing marks one.
+export function noStepsWords({ source_detail }: Report["steps"]): string {
+  if (source_detail === "") return "No steps are known in this recording; name their span with --steps.";
+  const advice = source_detail.startsWith("only one step's end") ? " Record two steps or more." : "";
+  return `No steps are known in this recording: ${source_detail}.${advice}`;
+}
+
+// What was not recorded, and how it would be with the tool that made the file.
+export function notRecorded(what: string, how: string | null | undefined): string {
+  return `No ${what} were recorded${how ? `: record with ${how}` : ""}.`;
 }

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { paint, type Theme, textOn } from "../colours";
 import type { Model } from "../data/model";
 import { isLoaded, type Recordings, useModel } from "../data/recordings";
-import type { Report } from "../data/report";
+import { notRecorded, type Report } from "../data/report";
 import {
   cpuTree,
   type FlameBox,
@@ -34,6 +34,7 @@ export function FlameView({
   index,
   recordings,
   theme,
+  report,
 }: {
   index: number;
   recordings: Recordings;
@@ -42,10 +43,18 @@ export function FlameView({
 }) {
   const loaded = useModel(recordings, index);
   if (!isLoaded(loaded)) return <Waiting of={loaded} what="recording" />;
-  return <Flames model={loaded.model} theme={theme} />;
+  return <Flames model={loaded.model} theme={theme} howTo={report?.source.record_with} />;
 }
 
-function Flames({ model, theme }: { model: Model; theme: Theme }) {
+function Flames({
+  model,
+  theme,
+  howTo,
+}: {
+  model: Model;
+  theme: Theme;
+  howTo: Report["source"]["record_with"] | undefined;
+}) {
   const [metric, setMetric] = useState<Metric>(model.gpu.count > 0 ? "GPU time" : "CPU time");
   const hasStacks = model.container.rows(metric === "GPU time" ? "stacks_gpu" : "stacks_cpu") > 0;
   const [by, setBy] = useState<By>(hasStacks ? "Python stack" : "operator");
@@ -67,7 +76,9 @@ function Flames({ model, theme }: { model: Model; theme: Theme }) {
         <p class="faint">
           {by === "operator"
             ? `No ${metric} was recorded.`
-            : `No ${by === "module" ? "modules" : "Python stacks"} were recorded: record with with_stack=True, or run under stepscope run.`}
+            : by === "module"
+              ? notRecorded("modules", howTo?.modules)
+              : notRecorded("Python stacks", howTo?.stacks)}
         </p>
       ) : (
         <>

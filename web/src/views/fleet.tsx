@@ -7,9 +7,10 @@ import {
   type FleetRank,
   type FleetStep,
   fleetPieces,
+  missingStepsOf,
   stopWords,
 } from "../data/fleet";
-import { bytes, causeWords, count, duration, percent, words } from "../format";
+import { bytes, capital, causeWords, count, duration, percent, words } from "../format";
 import { amount, number, size, text, time } from "./columns";
 import { hasRankSteps, RankLanes } from "./rank_lanes";
 import { DataTable, type TableColumn } from "./tables";
@@ -17,6 +18,7 @@ import { DataTable, type TableColumn } from "./tables";
 export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
   const of = fleet.world_size === null ? "" : ` of ${count(fleet.world_size)}`;
   const stops = stopWords(fleet);
+  const missing = missingStepsOf(fleet);
   return (
     <>
       <p class="faint">
@@ -25,6 +27,7 @@ export function FleetView({ fleet, theme }: { fleet: Fleet; theme: Theme }) {
         less what a rank waited inside collectives for others.
       </p>
       {stops && <p class="stops">{stops}.</p>}
+      {missing && <p class="stops">{capital(missing)}.</p>}
       <section aria-labelledby="h-fleet-bars">
         <h2 id="h-fleet-bars">Where a step of a rank goes, the latest first</h2>
         <Bars fleet={fleet} theme={theme} />

@@ -11,9 +11,10 @@ import {
   type Range,
   type Report,
   reportLabel,
+  stepRange,
   stepSpread,
 } from "../data/report";
-import { bytes, causeWords, count, duration, durationRange, percent, words } from "../format";
+import { bytes, capital, causeWords, count, duration, durationRange, percent, words } from "../format";
 import { Advice } from "./advice";
 import { StepChart } from "./steps";
 import { Waiting } from "./waiting";
@@ -128,7 +129,7 @@ function describe(report: Report): string {
   const parts = [
     device?.name ?? (device ? `GPU ${device.device}` : "no GPU work"),
     report.found.rank !== null ? `rank ${report.found.rank} of ${report.found.world_size ?? "?"}` : "",
-    steps.count > 0 ? `steps ${steps.first} to ${steps.last} (${steps.source_detail})` : "no steps known",
+    steps.count > 0 ? `${stepRange(steps)} (${steps.source_detail})` : "no steps known",
     `${count(source.event_count)} events`,
     ledger.gpu_event_count > 0
       ? `${count(ledger.linked_gpu_event_count)} of ${count(ledger.gpu_event_count)} GPU events have their launch`
@@ -344,10 +345,6 @@ export function FindingCard({
       )}
     </article>
   );
-}
-
-function capital(text: string): string {
-  return text ? text[0].toUpperCase() + text.slice(1) : text;
 }
 
 function launchWords({ ledger }: Report): string {

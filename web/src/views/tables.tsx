@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { KernelSum, Model, SumRow } from "../data/model";
 import { isLoaded, type Recordings, useModel } from "../data/recordings";
-import type { Report } from "../data/report";
+import { notRecorded, type Report, stepRange } from "../data/report";
 import { kModule } from "../flame/tree";
 import { bytes, count, csvCell, percent, quantity, words } from "../format";
 import { amount, number, text, time } from "./columns";
@@ -141,38 +141,38 @@ export function TablesView({
           </button>
         ))}
         <span class="faint">
-          of the work that{" "}
-          {report && report.steps.count > 0 ? `steps ${report.steps.first} to ${report.steps.last}` : "the recording"}{" "}
-          launched
+          of the work that {report && report.steps.count > 0 ? stepRange(report.steps) : "the recording"} launched
         </span>
       </div>
-      <SortedTable key={name} model={loaded.model} name={name} />
+      <SortedTable key={name} model={loaded.model} name={name} howTo={report?.source.record_with} />
     </>
   );
 }
 
-const kWhyNone: Partial<Record<TableName, string>> = {
-  modules: "No modules: record with with_stack=True or with_modules=True.",
-  shapes: "No shapes: record with record_shapes=True.",
-};
+type HowTo = Report["source"]["record_with"] | undefined;
+
+function whyNone(name: TableName, howTo: HowTo): string {
+  if (name === "modules" || name === "shapes") return notRecorded(name, howTo?.[name]);
+  return "Nothing of this kind was recorded.";
+}
 
 // Without record_shapes torch writes "[]", or nothing.
 function hasShapes(rows: SumRow[]): boolean {
   return rows.some((row) => row.inputShapes !== "" && row.inputShapes !== "[]");
 }
 
-function SortedTable({ model, name }: { model: Model; name: TableName }) {
+function SortedTable({ model, name, howTo }: { model: Model; name: TableName; howTo: HowTo }) {
   const table = useMemo(() => makeTable(model, name), [model, name]);
   if (table.rows.length === 0 || (name === "shapes" && !hasShapes(table.rows)))
-    return <p class="faint">{kWhyNone[name] ?? "Nothing of this kind was recorded."}</p>;
+    return <p class="faint">{whyNone(name, howTo)}</p>;
   const first = table.columns.find((c) => c.total !== undefined && table.rows.some((r) => Number(c.value(r)) > 0));
   const isOperators = name === "modules" && !table.rows.some((row: SumRow) => row.name.startsWith(kModule));
   return (
     <>
       {isOperators && (
         <p class="faint">
-          No modules were recorded; these are the outermost operators. With with_stack=True, or under stepscope run,
-          each module has a row.
+          No modules were recorded; these are the outermost operators.
+          {howTo?.modules && ` Recorded with ${howTo.modules}, each module has a row.`}
         </p>
       )}
       <DataTable table={table} startKey={first?.key ?? table.columns[0].key} />
