@@ -3,6 +3,7 @@
 #include "rules/host_only.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "stats/quantiles.h"
@@ -20,24 +21,46 @@ std::string_view without_number(std::string_view name) {
 struct NameInSteps {
   std::vector<std::int64_t> by_step_ns;
   Interval longest;  // in the step asked for
+  TimeNs counted_until_ns = std::numeric_limits<TimeNs>::min();
 };
 using NamesInSteps = std::map<std::string_view, NameInSteps>;
 
-// Rows of one thread, sorted by start; what holds a whole step is no part of it.
+struct PartOfStep {
+  std::size_t step = 0;
+  Interval at;
+};
+
+// What `at` is of a step: the part inside the one that it begins in or the next one, whichever has half of it. What
+// holds a whole step is no part of it, nor is what lies mostly elsewhere: `main`, an epoch.
+std::optional<PartOfStep> find_part(const Steps& all, Interval at) {
+  const auto begun = all.find_by_host_time(at.start_ns);
+  if (!begun) return std::nullopt;
+  const std::vector<Step>& steps = all.steps;
+  for (std::size_t step = *begun; step < steps.size() && step <= *begun + 1; ++step) {
+    const Interval& host = steps[step].host;
+    const bool is_last = step + 1 == steps.size();
+    const TimeNs end_ns = is_last ? std::max(host.end_ns, steps[step].gpu.end_ns) : steps[step + 1].host.start_ns;
+    const Interval part{std::max(at.start_ns, host.start_ns), std::min(at.end_ns, end_ns)};
+    if (part.length_ns() * 2 < at.length_ns()) continue;
+    if (at.start_ns <= host.start_ns && at.end_ns >= host.end_ns) return std::nullopt;
+    return PartOfStep{step, part};
+  }
+  return std::nullopt;
+}
+
+// Rows of one thread, sorted by start; those of one name that hold each other count once.
 template <class Table, class Id>
 NamesInSteps sum_by_name(const RuleInput& input, const Table& table, IdRange<Id> rows, std::size_t asked) {
   NamesInSteps names;
-  const std::vector<Step>& steps = input.facts.steps.steps;
   for (const Id row : rows.ids()) {
-    const Interval at{table.start_ns[row], table.end_ns[row]};
-    const auto found = input.facts.steps.find_by_host_time(at.start_ns);
-    if (!found) continue;
-    const Interval& host = steps[*found].host;
-    if (at.start_ns <= host.start_ns && at.end_ns >= host.end_ns) continue;
+    const auto part = find_part(input.facts.steps, {table.start_ns[row], table.end_ns[row]});
+    if (!part) continue;
     NameInSteps& name = names[without_number(input.trace.text(table.name[row]))];
-    name.by_step_ns.resize(steps.size());
-    name.by_step_ns[*found] += at.length_ns();
-    if (*found == asked && at.length_ns() > name.longest.length_ns()) name.longest = at;
+    name.by_step_ns.resize(input.facts.steps.steps.size());
+    const TimeNs from_ns = std::max(part->at.start_ns, name.counted_until_ns);
+    name.by_step_ns[part->step] += std::max<DurationNs>(0, part->at.end_ns - from_ns);
+    name.counted_until_ns = std::max(name.counted_until_ns, part->at.end_ns);
+    if (part->step == asked && part->at.length_ns() > name.longest.length_ns()) name.longest = part->at;
   }
   return names;
 }

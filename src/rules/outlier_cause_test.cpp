@@ -166,6 +166,29 @@ TEST(OutlierCause, WithoutAGpuTheFrameThatGrewIsNamed) {
   EXPECT_TRUE(finding->title.ends_with("`g` takes 20.0 ms more")) << finding->title;
 }
 
+// What opens in the slow step and lies mostly in the others, or holds itself, has no more of it than its part.
+TEST(OutlierCause, WhatLiesMostlyInOtherStepsIsNoCause) {
+  const auto finding = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    span                                                    [epoch                      ]
+    py                                                     [module                         ]
+    op         [mm]       [mm]       [mm                   ]      [mm]       [mm]
+  )");
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->title.ends_with("operator `mm` takes 19.0 ms more")) << finding->title;
+}
+
+TEST(OutlierCause, ARowThatHoldsItsLikeCountsOnce) {
+  const auto finding = found_on_host(R"(
+    step      [1        ][2        ][3                          ][4        ][5        ]
+    py         [f]        [f]        [f                      ]     [f]        [f]
+    py                                [f                   ]
+    py                                 [f                 ]
+  )");
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->title.ends_with("`f` takes 22.0 ms more")) << finding->title;
+}
+
 TEST(OutlierCause, WithoutAGpuASilenceIsSaidAndWhatRanMeanwhile) {
   const auto alone = found_on_host(R"(
     step      [1        ][2        ][3                          ][4        ][5        ]
