@@ -102,11 +102,30 @@ TEST_F(RuleFacts, signs_of_warm_up_inside_steps) {
       M2 = cuModuleLoadData
   )");
   const WarmUpEvents events = compute_warm_up_events(trace, steps);
-  EXPECT_TRUE(events.any());
   EXPECT_EQ(events.of(WarmUpKind::kCompile).count, 1);
   EXPECT_EQ(events.of(WarmUpKind::kModuleLoad).count, 1);  // the second lies outside
   EXPECT_EQ(events.of(WarmUpKind::kAutotune).count, 0);
-  EXPECT_EQ(events.step_has_sign, (std::vector<bool>{true, true}));
+  EXPECT_TRUE(events.has_sign(0) && events.has_sign(1));
+  EXPECT_EQ(events.step_count(false), 2);
+  EXPECT_EQ(events.by_step[1][static_cast<std::size_t>(WarmUpKind::kCompile)].count, 0);
+}
+
+TEST_F(RuleFacts, a_compilation_after_three_steps_without_a_sign_is_no_warm_up) {
+  draw(R"(
+    step      [1   ][2   ][3   ][4   ][5   ][6   ][7   ]
+    span       [C]         [C]                     [C]
+    call       [M]         [M]                     [M]
+    where
+      C = _compile.compile_inner (dynamo_timed)
+      M = cuModuleLoadData
+  )");
+  const WarmUpEvents events = compute_warm_up_events(trace, steps);
+  EXPECT_EQ(events.step_recompiles, (std::vector<bool>{false, false, false, false, false, false, true}));
+  EXPECT_EQ(events.of(WarmUpKind::kCompile).count, 3);
+  EXPECT_EQ(events.of(WarmUpKind::kCompile, false).count, 2);
+  EXPECT_EQ(events.of(WarmUpKind::kModuleLoad, true).count, 1) << "what the compilation loads belongs to it";
+  EXPECT_EQ(events.step_count(false), 2);
+  EXPECT_EQ(events.step_count(true), 1);
 }
 
 TEST_F(RuleFacts, kernel_totals_and_named_stretches) {

@@ -3,7 +3,7 @@
 // the CUDA runtime use; a frame of torch/_dynamo that only runs compiled code (eval_frame) is no compilation.
 #include "analyze/warm_up_events.h"
 
-#include <optional>
+#include <algorithm>
 
 namespace stepscope {
 namespace {
@@ -42,8 +42,7 @@ class Collector {
   void add(WarmUpKind kind, StringId name, TimeNs start_ns, TimeNs end_ns) {
     const auto step = steps_.find_by_host_time(start_ns);
     if (!step) return;
-    out_.step_has_sign[*step] = true;
-    WarmUpSign& sign = out_.by_kind[static_cast<std::size_t>(kind)];
+    WarmUpSign& sign = out_.by_step[*step][static_cast<std::size_t>(kind)];
     if (sign.count++ == 0 || end_ns - start_ns > sign.longest_ns) {
       sign.longest_ns = end_ns - start_ns;
       sign.example = {start_ns, end_ns};
@@ -68,18 +67,50 @@ class Collector {
   WarmUpEvents& out_;
 };
 
+// Three steps without a sign: a warm-up that pauses for one or two (a second graph, the backward pass) goes on.
+std::vector<bool> find_recompiling(const WarmUpEvents& events) {
+  constexpr std::size_t kClean = 3;
+  std::vector<bool> out(events.by_step.size(), false);
+  std::size_t clean = 0;
+  bool is_warm = false;
+  for (std::size_t step = 0; step < out.size(); ++step) {
+    is_warm = is_warm || clean >= kClean;
+    out[step] = is_warm && events.by_step[step][static_cast<std::size_t>(WarmUpKind::kCompile)].count > 0;
+    clean = events.has_sign(step) ? 0 : clean + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
-bool WarmUpEvents::any() const {
-  for (const WarmUpSign& sign : by_kind) {
-    if (sign.count > 0) return true;
+WarmUpSign WarmUpEvents::of(WarmUpKind kind, std::optional<bool> recompiling) const {
+  WarmUpSign all;
+  for (std::size_t step = 0; step < by_step.size(); ++step) {
+    if (recompiling && step_recompiles[step] != *recompiling) continue;
+    const WarmUpSign& sign = by_step[step][static_cast<std::size_t>(kind)];
+    if (sign.count == 0) continue;
+    const std::int64_t count = all.count + sign.count;
+    if (all.count == 0 || sign.longest_ns > all.longest_ns) all = sign;
+    all.count = count;
   }
-  return false;
+  return all;
+}
+
+bool WarmUpEvents::has_sign(std::size_t step) const {
+  return std::any_of(by_step[step].begin(), by_step[step].end(), [](const WarmUpSign& sign) { return sign.count > 0; });
+}
+
+std::int64_t WarmUpEvents::step_count(bool recompiling) const {
+  std::int64_t count = 0;
+  for (std::size_t step = 0; step < by_step.size(); ++step) {
+    if (has_sign(step) && step_recompiles[step] == recompiling) ++count;
+  }
+  return count;
 }
 
 WarmUpEvents compute_warm_up_events(const Trace& trace, const Steps& steps) {
   WarmUpEvents out;
-  out.step_has_sign.assign(steps.steps.size(), false);
+  out.by_step.resize(steps.steps.size());
   Collector collector(steps, out);
   std::vector<Known> known(trace.strings.size(), Known::kUnseen);
   collector.add_named(trace, trace.ops, known);
@@ -95,6 +126,7 @@ WarmUpEvents compute_warm_up_events(const Trace& trace, const Steps& steps) {
     state = kind ? Known::kSign : Known::kNothing;
     if (kind) collector.add(*kind, calls.name[id], calls.start_ns[id], calls.end_ns[id]);
   }
+  out.step_recompiles = find_recompiling(out);
   return out;
 }
 

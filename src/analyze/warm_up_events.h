@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,11 +25,18 @@ struct WarmUpSign {
   StringId name;     // its name
 };
 
+using WarmUpSigns = std::array<WarmUpSign, kWarmUpKindCount>;
+
 struct WarmUpEvents {
-  std::array<WarmUpSign, kWarmUpKindCount> by_kind;
-  std::vector<bool> step_has_sign;  // one for each of Steps::steps
-  [[nodiscard]] const WarmUpSign& of(WarmUpKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] bool any() const;
+  std::vector<WarmUpSigns> by_step;  // one for each of Steps::steps
+  // Those that compile after so many steps without a sign that the warm-up was over: what they compile had been
+  // compiled before, for other shapes.
+  std::vector<bool> step_recompiles;
+  // Of all steps, or of those that recompile or not.
+  [[nodiscard]] WarmUpSign of(WarmUpKind kind, std::optional<bool> recompiling = {}) const;
+  [[nodiscard]] bool has_sign(std::size_t step) const;
+  // Steps with a sign that recompile, or do not.
+  [[nodiscard]] std::int64_t step_count(bool recompiling) const;
 };
 
 // Events on the host that start inside a recorded step.

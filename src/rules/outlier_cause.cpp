@@ -9,6 +9,7 @@
 #include "analyze/warm_up_events.h"
 #include "rules/gpu_excess.h"
 #include "rules/host_only.h"
+#include "rules/recompile_advice.h"
 #include "rules/wording.h"
 #include "stats/quantiles.h"
 
@@ -295,19 +296,19 @@ bool covers(const Interval& step, const Interval& event, DurationNs excess_ns) {
   return event.start_ns >= step.start_ns && event.start_ns < step.end_ns && event.length_ns() * 2 >= excess_ns;
 }
 
-std::optional<OutlierCause> event_over_all(const RuleInput& input, const Step& step, DurationNs excess_ns) {
+std::optional<OutlierCause> event_over_all(const RuleInput& input, std::size_t at, DurationNs excess_ns) {
+  const Step& step = input.facts.steps.steps[at];
   const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
   for (const WarmUpKind kind : {WarmUpKind::kCompile, WarmUpKind::kAutotune, WarmUpKind::kModuleLoad}) {
-    const WarmUpSign& sign = signs.of(kind);
+    const WarmUpSign& sign = signs.by_step[at][static_cast<std::size_t>(kind)];
     if (sign.count == 0 || !covers(step.host, sign.example, excess_ns)) continue;
     const std::string name = " (" + shortened(input.trace.text(sign.name), 60) + ")";
     OutlierCause cause =
         kind == WarmUpKind::kModuleLoad
             ? make_cause("code is loaded onto the GPU" + name, "warm-up-in-window",
                          {"It comes once for each kernel: run every kind of step once before the loop"})
-            : make_cause("code is compiled" + name, "",
-                         {"Find what changed: TORCH_LOGS=recompiles; torch.compile(dynamic=True), or pad inputs to few "
-                          "sizes"});
+            : make_cause((signs.step_recompiles[at] ? "code is compiled again" : "code is compiled") + name, "",
+                         {std::string(kRecompileAdvice)});
     cause.excess_ns = std::min(excess_ns, sign.longest_ns);
     cause.at = sign.example;
     cause.is_part = false;
@@ -361,7 +362,7 @@ std::vector<OutlierCause> find_grown_parts(const RuleInput& input, std::size_t s
 
 OutlierCause find_outlier_cause(const RuleInput& input, std::size_t step, DurationNs excess_ns) {
   const Step& whole = input.facts.steps.steps[step];
-  if (auto event = event_over_all(input, whole, excess_ns)) return *event;
+  if (auto event = event_over_all(input, step, excess_ns)) return *event;
   OutlierCause cause = largest_part(input, step, excess_ns);
   const DeviceIdle* idle = input.facts.main_idle();
   if (idle == nullptr) return cause;

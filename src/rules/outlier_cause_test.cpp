@@ -149,6 +149,24 @@ TEST(OutlierCause, WhatGrewOnTheHostIsNamed) {
             "Look at what `log metrics` does in this step, and whether every so many steps need it");
 }
 
+// The first step's compilation is the warm-up's, longer, and none of the later one's.
+TEST(OutlierCause, ALaterCompilationIsOneBesideALongerEarlierOne) {
+  MadeRun run(ms_of({300, 10, 10, 10, 10, 90, 10}));
+  run.span("_compile.compile_inner (dynamo_timed)", 1 * kMs, 280 * kMs);
+  run.span("_compile.compile_inner (dynamo_timed)", 341 * kMs, 80 * kMs);
+  const auto finding = find(run);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->title.ends_with("code is compiled again (_compile.compile_inner (dynamo_timed))"))
+      << finding->title;
+  EXPECT_NE(finding->advice[0].find("mark_dynamic"), std::string::npos);
+  MadeRun early(ms_of({300, 90, 10, 10, 10, 10, 10}));
+  early.span("_compile.compile_inner (dynamo_timed)", 1 * kMs, 280 * kMs);
+  early.span("_compile.compile_inner (dynamo_timed)", 301 * kMs, 80 * kMs);
+  const auto second = find(early);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->title.ends_with("code is compiled (_compile.compile_inner (dynamo_timed))")) << second->title;
+}
+
 std::optional<Finding> found_on_host(std::string_view picture) {
   const Trace trace = trace_from_text(picture, {1'000'000});
   const Facts facts = compute_facts(trace, {});

@@ -71,6 +71,23 @@ TEST(WarmUpInWindow, the_slowest_step_is_told_from_one_and_a_half_times_the_medi
             "Step 4 takes 15.0 ms, the median step 10.0 ms.");
 }
 
+TEST(WarmUpInWindow, a_compilation_after_three_steps_without_a_sign_is_none) {
+  MadeRun warming(10 * MadeRun::kMs, 6);
+  warming.span("compile_fx_inner (dynamo_timed)", 1000, 5000);
+  warming.span("compile_fx_inner (dynamo_timed)", 31 * MadeRun::kMs, 5000);
+  EXPECT_EQ(find_warm_up_in_window(warming.input())->title,
+            "The recorded steps were still warming up (signs of it in 2 of 6 steps)");
+  MadeRun again(10 * MadeRun::kMs, 6);
+  again.span("compile_fx_inner (dynamo_timed)", 31 * MadeRun::kMs, 5000);
+  const auto alone = find_warm_up_in_window(again.input());
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->title, "Code is compiled again in 1 of 6 steps, after steps without: that is no warm-up");
+  EXPECT_NE(alone->advice[0].find("mark_dynamic"), std::string::npos);
+  Finding outlier;
+  outlier.id = "outlier-step";
+  EXPECT_FALSE(find_warm_up_in_window(again.input(std::vector<Finding>{outlier}))) << "which tells it";
+}
+
 TEST(ProfilerDistortion, recorded_against_the_high_end_of_the_estimate) {
   MadeRun silent(10'900'000);
   silent.set_unprofiled({8'000'000, 9'000'000, 10'000'000});

@@ -4,12 +4,14 @@
 // contexts created inside recorded steps; or the allocator still growing: cudaMalloc in the first half of the steps
 // and fewer frees than allocations. One such event is enough, since a steady step has none; it is a note, never a
 // fault, because the training itself is not at fault. Where allocator-thrash was found, growth is not told again.
-// False alarm: a program that compiles on purpose during training (new shapes): outlier-step tells its price.
+// A compilation after three steps without a sign is none: new shapes; outlier-step tells its price. False alarm: a
+// program that loads its kernels late on purpose.
 #include <algorithm>
 
 #include "analyze/allocation_calls.h"
 #include "analyze/warm_up_events.h"
 #include "rules/costs.h"
+#include "rules/recompile_advice.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
 
@@ -48,29 +50,44 @@ void add_slowest_step(const RuleInput& input, Finding& finding) {
                               slowest->gpu});
 }
 
+// Steps that compile again after steps that did not: no warm-up, which has an end. Where such a step is an outlier,
+// that finding tells it.
+void add_recompilation(const RuleInput& input, const WarmUpEvents& signs, bool is_alone, Finding& finding) {
+  const auto recompiling = signs.step_count(true);
+  if (recompiling == 0 || find_found(input, "outlier-step") != nullptr) return;
+  add_sign(input, signs.of(WarmUpKind::kCompile, true), "Code is compiled again", finding);
+  finding.advice.emplace_back(kRecompileAdvice);
+  if (!is_alone) return;
+  finding.title = "Code is compiled again in " + format_count(static_cast<double>(recompiling)) + " of " +
+                  format_count(step_count(input)) + " steps, after steps without: that is no warm-up";
+}
+
 }  // namespace
 
 std::optional<Finding> find_warm_up_in_window(const RuleInput& input) {
   if (!has_steps(input)) return std::nullopt;
   const WarmUpEvents signs = compute_warm_up_events(input.trace, input.facts.steps);
   Finding finding;
-  add_sign(input, signs.of(WarmUpKind::kCompile), "Code is compiled", finding);
-  add_sign(input, signs.of(WarmUpKind::kAutotune), "Kernels are tuned", finding);
-  add_sign(input, signs.of(WarmUpKind::kModuleLoad), "Device code is loaded", finding);
-  add_sign(input, signs.of(WarmUpKind::kContext), "A device context or handle is created", finding);
-  add_growth(input, finding);
-  if (finding.evidence.empty()) return std::nullopt;
-
-  const auto with_signs = std::count(signs.step_has_sign.begin(), signs.step_has_sign.end(), true);
   finding.id = "warm-up-in-window";
   finding.severity = Severity::kNote;
-  finding.title = "The recorded steps were still warming up";
-  if (with_signs > 0) {
-    finding.title += " (signs of it in " + format_count(static_cast<double>(with_signs)) + " of " +
-                     format_count(step_count(input)) + " steps)";
+  add_sign(input, signs.of(WarmUpKind::kCompile, false), "Code is compiled", finding);
+  add_sign(input, signs.of(WarmUpKind::kAutotune, false), "Kernels are tuned", finding);
+  add_sign(input, signs.of(WarmUpKind::kModuleLoad, false), "Device code is loaded", finding);
+  add_sign(input, signs.of(WarmUpKind::kContext, false), "A device context or handle is created", finding);
+  add_growth(input, finding);
+  const bool is_warm_up = !finding.evidence.empty();
+  if (is_warm_up) {
+    const auto with_signs = signs.step_count(false);
+    finding.title = "The recorded steps were still warming up";
+    if (with_signs > 0) {
+      finding.title += " (signs of it in " + format_count(static_cast<double>(with_signs)) + " of " +
+                       format_count(step_count(input)) + " steps)";
+    }
+    finding.advice = {"Skip more steps before recording: schedule(skip_first=10, wait=1, warmup=2, active=3)"};
   }
+  add_recompilation(input, signs, !is_warm_up, finding);
+  if (finding.evidence.empty()) return std::nullopt;
   add_slowest_step(input, finding);
-  finding.advice = {"Skip more steps before recording: schedule(skip_first=10, wait=1, warmup=2, active=3)"};
   return finding;
 }
 
