@@ -8,6 +8,7 @@
 #include "analyze/framework.h"
 #include "analyze/warm_up_events.h"
 #include "rules/gpu_excess.h"
+#include "rules/grown_event.h"
 #include "rules/host_only.h"
 #include "rules/recompile_advice.h"
 #include "rules/wording.h"
@@ -83,16 +84,45 @@ std::string quoted(std::string_view name) {
   return text;
 }
 
-// "operator `sort` takes 16.0 ms more"
-std::string describe_grown(const GrownEvent& grown) {
+// "operator `sort`"
+std::string kind_and_name(const GrownEvent& grown) {
   const std::string_view kind = grown.kind == GrownEvent::Kind::kSpan    ? "span "
                                 : grown.kind == GrownEvent::Kind::kFrame ? ""
                                                                          : "operator ";
-  return std::string(kind) + quoted(grown.name) + " takes " + format_duration(grown.excess_ns) + " more";
+  return std::string(kind) + quoted(grown.name);
+}
+
+// "operator `sort` takes 16.0 ms more"
+std::string describe_grown(const GrownEvent& grown) {
+  return kind_and_name(grown) + " takes " + format_duration(grown.excess_ns) + " more";
 }
 
 std::string look_at(const GrownEvent& grown) {
   return "Look at what " + quoted(grown.name) + " does in this step, and whether every so many steps need it";
+}
+
+// More work than the others have, or a larger batch.
+void explain_more_work(const RuleInput& input, DeviceId device, std::size_t step, const GpuExcess& gpu,
+                       OutlierCause& cause) {
+  // Sizes change kernels, not their number; half as many again are other work.
+  const bool has_more = gpu.typical_count > 0 && gpu.event_count * 2 >= gpu.typical_count * 3;
+  const std::string does = count_of(gpu.event_count, "kernel or copy", "kernels and copies");
+  const std::string others = format_count(static_cast<double>(gpu.typical_count));
+  if (const auto added = find_added_gpu_work(input, device, step, cause.excess_ns)) {
+    cause.what = "the GPU works " + format_duration(added->excess_ns) + " for " + kind_and_name(*added) +
+                 ", which the others do not have";
+    cause.advice = {look_at(*added)};
+    cause.at = added->longest;
+  } else if (has_more) {
+    cause.what = "the GPU has more to do, " + does + ", in the others " + others;
+    cause.advice = {"record_function(\"validate\") around parts of the loop names what this step does more"};
+  } else if (gpu.event_count > 0 && gpu.event_count != gpu.typical_count) {
+    cause.detail = "The GPU does " + does + " in it, in the others " + others + ".";
+  }
+  if (gpu.most_grown_ns * 2 < cause.excess_ns) return;
+  cause.detail += cause.detail.empty() ? "" : " ";
+  cause.detail += quoted(short_kernel_name(input.trace.text(gpu.most_grown))) + " takes " +
+                  format_duration(gpu.most_grown_ns) + " more of it.";
 }
 
 // Which work of the GPU it is that takes longer.
@@ -113,15 +143,7 @@ void explain_busy(const RuleInput& input, DeviceId device, std::size_t step, Out
     cause.what = "its copies take longer than the same ones in the others";
     cause.advice = {"Copies from pinned memory depend less on what else the host does: pin_memory=True"};
   } else {
-    if (gpu.event_count > 0 && gpu.event_count != gpu.typical_count) {
-      cause.detail = "The GPU does " + count_of(gpu.event_count, "kernel or copy", "kernels and copies") +
-                     " in it, in the others " + format_count(static_cast<double>(gpu.typical_count)) + ".";
-    }
-    if (explains(gpu.most_grown_ns)) {
-      cause.detail += cause.detail.empty() ? "" : " ";
-      cause.detail += quoted(short_kernel_name(input.trace.text(gpu.most_grown))) + " takes " +
-                      format_duration(gpu.most_grown_ns) + " more of it.";
-    }
+    explain_more_work(input, device, step, gpu, cause);
   }
 }
 
@@ -366,6 +388,7 @@ OutlierCause find_outlier_cause(const RuleInput& input, std::size_t step, Durati
   OutlierCause cause = largest_part(input, step, excess_ns);
   const DeviceIdle* idle = input.facts.main_idle();
   if (idle == nullptr) return cause;
+  if (cause.at) return cause;
   for (const Gap& gap : idle->largest) {
     if (gap.at.start_ns < whole.gpu.start_ns || gap.at.start_ns >= whole.gpu.end_ns) continue;
     cause.at = gap.at;

@@ -72,9 +72,51 @@ TEST(OutlierCause, MoreWorkIsCounted) {
   for (int extra = 0; extra < 4; ++extra) more.add(2, 6 + extra, 1, "extra", KernelClass::kElementwise);
   const auto finding = find(more.run);
   ASSERT_TRUE(finding);
-  EXPECT_NE(finding->title.find("as for a larger batch"), std::string::npos) << finding->title;
-  EXPECT_TRUE(finding->evidence[0].text.ends_with("The GPU does 7 kernels and copies in it, in the others 3."))
-      << finding->evidence[0].text;
+  EXPECT_TRUE(finding->title.ends_with("the GPU has more to do, 7 kernels and copies, in the others 3"))
+      << finding->title;
+  BusyRun one_more(12, 2, 2, KernelClass::kCopy);
+  one_more.add(2, 19, 1, "extra", KernelClass::kElementwise);
+  const auto larger = find(one_more.run);
+  ASSERT_TRUE(larger);
+  EXPECT_NE(larger->title.find("as for a larger batch"), std::string::npos) << larger->title;
+}
+
+// Work of 10 ms that is launched early, by a host that runs ahead, from one span.
+struct LaunchedRun {
+  MadeRun run{ms_of({10, 10, 20, 10, 10})};
+  void add(TimeNs launch_ms, double at_ms, double length_ms, std::string_view name) {
+    const CallId call = run.call(ApiKind::kLaunch, "cudaLaunchKernel", launch_ms * kMs + 1000, 5000);
+    run.link(call, run.gpu_event(KernelClass::kMatmul, name, static_cast<TimeNs>(at_ms * 1e6),
+                                 static_cast<DurationNs>(length_ms * 1e6)));
+  }
+  explicit LaunchedRun(std::string_view span_everywhere) {
+    run.trace.gpu_events_by_call.clear();
+    for (const TimeNs step_ms : {0, 10, 20, 40, 50}) {
+      run.span(span_everywhere, step_ms * kMs, kMs);
+      add(step_ms, static_cast<double>(step_ms), 9.9, "matmul");
+      if (step_ms != 20) continue;
+      run.span("validate", 22 * kMs, kMs);
+      add(22, 30, 4.9, "matmul");
+      add(22, 35, 4.9, "matmul");
+    }
+  }
+};
+
+TEST(OutlierCause, TheSpanWhoseWorkTheOthersDoNotHaveIsNamed) {
+  LaunchedRun validating("forward");
+  const auto finding = find(validating.run);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->title.ends_with("the GPU works 9.80 ms for span `validate`, which the others do not have"))
+      << finding->title;
+  EXPECT_EQ(finding->advice[0], "Look at what `validate` does in this step, and whether every so many steps need it");
+  EXPECT_EQ(finding->evidence[0].at->start_ns, 30 * kMs);
+}
+
+TEST(OutlierCause, ASpanThatAllHaveIsALargerBatch) {
+  LaunchedRun larger("validate");
+  const auto finding = find(larger.run);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->title.find("validate"), std::string::npos) << finding->title;
 }
 
 TEST(OutlierCause, WhereNoPartIsHalfOfItBothSidesAreSaid) {

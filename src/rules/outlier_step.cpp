@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "rules/costs.h"
+#include "rules/grown_event.h"
 #include "rules/outlier_cause.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
@@ -106,7 +107,8 @@ std::string describe_others(const OutlierSteps& outliers, DurationNs extra_ns) {
 }
 
 // "Step 28 takes 8.00 ms, the others 2.00 ms: a checkpoint is written", or of several what the longest is.
-std::string write_title(const OutlierSteps& outliers, const std::vector<Step>& steps, const std::string& cause) {
+std::string write_title(const OutlierSteps& outliers, const std::vector<Step>& steps, const std::string& cause,
+                        bool is_of_all) {
   const Step& worst = steps[outliers.worst];
   const std::string longest = "tep " + std::to_string(worst.number);
   const std::string others = describe_others(outliers, worst.duration_ns() - outliers.typical_ns);
@@ -115,8 +117,8 @@ std::string write_title(const OutlierSteps& outliers, const std::vector<Step>& s
   }
   return format_count(static_cast<double>(outliers.steps.size())) + " of " +
          format_count(static_cast<double>(steps.size())) + " steps take " +
-         format_range(outliers.least_ns, worst.duration_ns()) + ", " + others + "; s" + longest +
-         " takes longest: " + cause;
+         format_range(outliers.least_ns, worst.duration_ns()) + ", " + others +
+         (is_of_all ? "" : "; s" + longest + " takes longest") + ": " + cause;
 }
 
 // Dixon's ratio: how much of the range of all steps the distance between the outliers (their mean: one of several may
@@ -208,6 +210,30 @@ bool is_covered(const RuleInput& input, std::string_view id, DurationNs excess_a
   return found != nullptr && (!found->saving || found->saving->mid_ns * 2 >= excess_a_step_ns);
 }
 
+// The outliers are the steps in which the optimizer runs, and all of them (the first recorded one aside): every Nth, as
+// meant. What a step writes or compiles besides is a matter of its own.
+std::optional<std::size_t> find_accumulated_steps(const RuleInput& input, const OutlierSteps& outliers,
+                                                  const OutlierCause& cause) {
+  if (cause.is_checkpoint || !cause.is_part) return std::nullopt;
+  auto accumulation = find_accumulation(input);
+  if (!accumulation) return std::nullopt;
+  std::erase(accumulation->steps, 0U);
+  const bool are_the_same = accumulation->steps == outliers.steps;
+  return are_the_same ? std::optional(accumulation->every) : std::nullopt;
+}
+
+// "the optimizer runs in every 4th step (gradient accumulation)"
+std::string describe_accumulation(std::size_t every) {
+  const std::string number = std::to_string(every);
+  const bool is_teen = every % 100 >= 11 && every % 100 <= 13;
+  const std::string_view ending = is_teen           ? "th"
+                                  : every % 10 == 1 ? "st"
+                                  : every % 10 == 2 ? "nd"
+                                  : every % 10 == 3 ? "rd"
+                                                    : "th";
+  return "the optimizer runs in every " + number + std::string(ending) + " step (gradient accumulation)";
+}
+
 }  // namespace
 
 std::optional<Finding> find_outlier_step(const RuleInput& input) {
@@ -227,10 +253,18 @@ std::optional<Finding> find_outlier_step(const RuleInput& input) {
   finding.id = "outlier-step";
   const bool beyond_scatter = is_beyond_scatter(*outliers);
   finding.severity = ratio >= kFault && !explained && beyond_scatter ? Severity::kFault : Severity::kNote;
-  finding.title = write_title(*outliers, steps.steps, cause.what);
+  const auto accumulated = find_accumulated_steps(input, *outliers, cause);
+  finding.title = write_title(*outliers, steps.steps, accumulated ? describe_accumulation(*accumulated) : cause.what,
+                              accumulated.has_value());
   finding.evidence.push_back(
       {describe_extra(input, outliers->worst, extra, cause, several), cause.at ? cause.at : std::optional(worst.gpu)});
   if (several) finding.evidence.push_back({list_steps(*outliers, steps.steps), std::nullopt});
+  if (accumulated) {
+    finding.severity = Severity::kInformation;
+    finding.evidence.push_back({"Of the step that takes longest: " + cause.what + ".", std::nullopt});
+    finding.advice = {"Compare whole cycles: the mean over " + std::to_string(*accumulated) + " steps is what counts"};
+    return finding;
+  }
   if (!beyond_scatter) finding.evidence.push_back({describe_doubt(*outliers), std::nullopt});
   if (explained) {
     finding.evidence.push_back({"It is part of " + std::string(cause.explained_by) + " above.", std::nullopt});

@@ -24,6 +24,36 @@ TEST(OutlierStep, from_one_and_a_half_times_the_others) {
   EXPECT_NE(finding->title.find("Step 6 takes 15.1 ms, the others 10.0 ms"), std::string::npos) << finding->title;
 }
 
+// Steps of 10 ms, those with an optimizer 20.
+MadeRun accumulating(std::initializer_list<bool> has_optimizer) {
+  std::vector<DurationNs> lengths;
+  for (const bool has : has_optimizer) lengths.push_back((has ? 20 : 10) * MadeRun::kMs);
+  MadeRun run(lengths);
+  for (const Step& step : run.facts.steps.steps) {
+    if (step.duration_ns() > 10 * MadeRun::kMs)
+      run.span("Optimizer.step#AdamW.step", step.host.start_ns + MadeRun::kMs, MadeRun::kMs);
+  }
+  return run;
+}
+
+TEST(OutlierStep, an_optimizer_in_every_nth_step_is_no_fault) {
+  MadeRun meant = accumulating({false, false, true, false, false, true, false});
+  const auto finding = find_outlier_step(meant.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->severity, Severity::kInformation);
+  EXPECT_TRUE(finding->title.ends_with("the optimizer runs in every 3rd step (gradient accumulation)"))
+      << finding->title;
+  EXPECT_FALSE(finding->saving);
+  EXPECT_TRUE(finding->gain.empty());
+  MadeRun irregular = accumulating({false, false, true, false, false, false, true, true, false, false});
+  EXPECT_EQ(find_outlier_step(irregular.input())->severity, Severity::kFault);
+  MadeRun another({10 * MadeRun::kMs, 10 * MadeRun::kMs, 20 * MadeRun::kMs, 30 * MadeRun::kMs, 10 * MadeRun::kMs,
+                   20 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
+  another.span("Optimizer.step#AdamW.step", 21 * MadeRun::kMs, MadeRun::kMs);
+  another.span("Optimizer.step#AdamW.step", 81 * MadeRun::kMs, MadeRun::kMs);
+  EXPECT_EQ(find_outlier_step(another.input())->severity, Severity::kFault) << "one outlier has none";
+}
+
 TEST(OutlierStep, of_several_all_are_counted_and_the_longest_named) {
   MadeRun run(steps_of({10, 10, 10, 30, 10, 10, 50, 10, 10, 10}));
   const auto finding = find_outlier_step(run.input());
