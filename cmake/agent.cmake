@@ -44,7 +44,7 @@ if(STEPSCOPE_INSTALL)
 endif()
 
 # The import hook of `stepscope run` and what it loads, for Python programs: beside the library in both trees.
-foreach(file sitecustomize.py stepscope_memory.py)
+foreach(file sitecustomize.py stepscope_memory.py stepscope_optimizers.py)
   set(hook ${PROJECT_SOURCE_DIR}/src/agent/python/${file})
   configure_file(${hook} ${PROJECT_BINARY_DIR}/lib/stepscope/python/${file} COPYONLY)
   if(STEPSCOPE_INSTALL)

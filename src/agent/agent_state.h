@@ -34,6 +34,7 @@ struct AgentState {
 
   std::mutex window;  // opening and closing
   bool is_warmed_up = false;
+  bool hears_spans = true;  // of the program, while no window is open
   std::atomic<bool> window_is_open{false};
   TimeNs window_start_ns = 0;
   std::int64_t window_first_step = -1;
@@ -50,8 +51,8 @@ struct AgentState {
 bool activate(AgentState& agent);
 // Sees to it that finish() is called before CUDA ends.
 void end_at_exit();
-// What of PyTorch is heard outside windows: the spans that mark steps; with graphs all operators, since a graph may be
-// captured there.
+// What of PyTorch is heard outside windows: the spans that may mark steps, or nothing; with graphs all operators, since
+// a graph may be captured there. Under state().window, or before a window can open.
 void listen_between_windows(const AgentState& agent) noexcept;
 // window.cpp: attaches CUPTI where it is wanted and was not needed yet. False: there is none, which has been said.
 bool attach_wanted_gpu(const AgentState& agent) noexcept;

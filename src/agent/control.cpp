@@ -44,6 +44,8 @@ ControllerParts real_parts() {
   parts.open_window = [](std::int64_t first_step) { return open_window(first_step); };
   parts.close_window = [](std::int64_t last_step) { return close_window(last_step); };
   parts.prepare_window = [] { prepare_window(); };
+  parts.hear_spans = [](bool are_wanted) { hear_spans_between_windows(are_wanted); };
+  parts.cancel_window = [] { cancel_window(); };
   parts.write_step = write_step;
   parts.now = now_ns;
   parts.remark = [](std::string_view sentence) { remark(sentence); };
@@ -147,6 +149,18 @@ void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::
   if (Controller* const told = controller(); told != nullptr) told->note_step_mark(name, start_ns, end_ns, place);
 } catch (...) {
   // A step is not counted.
+}
+
+void note_optimizer_step(std::string_view name, TimeNs end_ns, std::uint32_t place, std::uint64_t object) noexcept try {
+  if (Controller* const told = controller(); told != nullptr) told->note_optimizer_step(name, end_ns, place, object);
+} catch (...) {
+  // A step is not counted.
+}
+
+void forget_optimizer(std::uint64_t object) noexcept try {
+  if (Controller* const told = controller(); told != nullptr) told->forget_optimizer(object);
+} catch (...) {
+  // Its successor's first step may not be counted.
 }
 
 // Comes by at the start of every span of the program: the place to do what was asked for.

@@ -6,7 +6,11 @@
 // Rejected: a thread of ours that opens and closes (it comes some launches late, so the first step would lack some).
 //
 // Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, calls of optimizers
-// (optimizer_steps.h says which).
+// (optimizer_steps.h says which), heard by the hooks of torch.optim where they are, else as spans.
+//
+// Between windows spans are heard for the ends of steps alone, and that is not free: with any callback registered,
+// PyTorch's autograd engine makes its lists of callbacks anew twice a node (docs/performance.md, "Capture": 2.3 % of a
+// step). So once hooks of optimizers have ended a few steps and no ProfilerStep has come, none is registered.
 #include "agent/controller.h"
 
 #include <unistd.h>
@@ -24,6 +28,9 @@ constexpr std::string_view kOptimizerStep = "Optimizer.step#";
 // Of --every N: as many as torch.profiler's examples; fewer where N leaves no room.
 constexpr std::int64_t kActivePerCycle = 3;
 constexpr std::int64_t kWarmupPerCycle = 2;
+// Steps that optimizers' hooks end before spans are no longer listened to between windows: a ProfilerStep of the
+// program has come by then, also where the first optimizer of several ends the first step.
+constexpr std::uint64_t kStepsToLearn = 3;
 
 // "train" is a step of `train`, and so are "train#12" and "train 12".
 bool is_named(std::string_view name, std::string_view asked) {
@@ -93,7 +100,8 @@ void Controller::stop() {
 
 bool Controller::is_step_mark(std::string_view name) const {
   if (!options_.step_name.empty()) return is_named(name, options_.step_name);
-  return name.starts_with(kProfilerStep) || name.starts_with(kOptimizer);
+  if (name.starts_with(kProfilerStep)) return true;
+  return name.starts_with(kOptimizer) && !hooks_tell_.load(std::memory_order_relaxed);
 }
 
 bool Controller::accept_mark(std::string_view name, std::uint32_t place) {
@@ -114,18 +122,43 @@ bool Controller::accept_mark(std::string_view name, std::uint32_t place) {
 }
 
 void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place) {
+  (void)start_ns;  // a step lasts from end to end, so that no time lies between two of them
   const std::lock_guard lock(mutex_);
-  if (is_stopped_ || !accept_mark(name, place)) return;
+  if (!is_stopped_ && accept_mark(name, place)) end_step(name, end_ns);
+}
+
+void Controller::note_optimizer_step(std::string_view name, TimeNs end_ns, std::uint32_t place, std::uint64_t object) {
+  const std::lock_guard lock(mutex_);
+  if (is_stopped_ || !options_.step_name.empty()) return;
+  hooks_tell_.store(true, std::memory_order_relaxed);
+  const std::string_view known = status_.step_name;
+  if (known.starts_with(kProfilerStep)) return;
+  if (known.empty()) status_.step_name = name;
+  if (optimizer_steps_.note(name, place, object)) end_step(name, end_ns);
+}
+
+void Controller::forget_optimizer(std::uint64_t object) {
+  const std::lock_guard lock(mutex_);
+  optimizer_steps_.forget(object);
+}
+
+void Controller::choose_spans() {
+  const bool are_needed = !hooks_tell_.load(std::memory_order_relaxed) || status_.step_count < kStepsToLearn ||
+                          status_.step_name.starts_with(kProfilerStep);
+  if (std::exchange(hears_spans_, are_needed) != are_needed) parts_.hear_spans(are_needed);
+}
+
+void Controller::end_step(std::string_view name, TimeNs end_ns) {
   const bool names_itself = name.starts_with(kProfilerStep);
   const std::int64_t number = step_number_of(name).value_or(next_number_);
   // The program's own ProfilerStep is in the file already, as a span of its own.
   if (!names_itself && status_.window_is_open && last_end_ns_ != 0 && last_end_ns_ <= end_ns) {
     parts_.write_step(number, last_end_ns_, end_ns);
   }
-  (void)start_ns;  // a step lasts from end to end, so that no time lies between two of them
   last_end_ns_ = end_ns;
   next_number_ = number + 1;
   const bool is_first = ++status_.step_count == 1;
+  if (action_ != ProfilerAction::kWarmup) choose_spans();
   const auto window_count = status_.window_count;
   if (schedule_ && !is_paused_) go_to(schedule_->action(++next_position_));
   run_request();
@@ -204,7 +237,7 @@ void Controller::run_request() {
   if (request == Request::kNone || is_stopped_) return;
   if (request == Request::kStop) {
     is_paused_ = true;
-    action_ = ProfilerAction::kNone;
+    if (std::exchange(action_, ProfilerAction::kNone) == ProfilerAction::kWarmup) parts_.cancel_window();
     close(next_number_ - 1);
   } else if (is_paused_ && schedule_) {
     is_paused_ = false;

@@ -29,6 +29,9 @@ struct ControllerParts {
   std::function<void(std::int64_t step, TimeNs start_ns, TimeNs end_ns)> write_step;
   std::function<TimeNs()> now;
   std::function<void(std::string_view sentence)> remark;
+  // Whether the program's spans have to be heard where no window is open.
+  std::function<void(bool)> hear_spans;
+  std::function<void()> cancel_window;              // what prepare_window() made ready is not needed
   std::function<void(const AgentStatus&)> publish;  // the status has changed
 };
 
@@ -44,6 +47,10 @@ class Controller {
   void stop();
   // `place`: the Python stack of the call, 0 unknown; tells optimizers of one class apart.
   void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place = 0);
+  // The hooks of torch.optim saw the end of an outermost step() of the optimizer `object` (0: not known). Once they
+  // have told of one, spans of optimizers mark nothing.
+  void note_optimizer_step(std::string_view name, TimeNs end_ns, std::uint32_t place, std::uint64_t object);
+  void forget_optimizer(std::uint64_t object);
   // Marks a step, or tells which marks do.
   [[nodiscard]] bool is_step_mark(std::string_view name) const;
 
@@ -66,6 +73,8 @@ class Controller {
   void run_request();
   void go_to(ProfilerAction next);
   bool accept_mark(std::string_view name, std::uint32_t place);
+  void end_step(std::string_view name, TimeNs end_ns);
+  void choose_spans();
   void open(std::int64_t first_step);
   void close(std::int64_t last_step);
   void publish();
@@ -84,6 +93,8 @@ class Controller {
   std::int64_t next_number_ = 0;    // of the step that is under way
   TimeNs last_end_ns_ = 0;          // of the step before it; 0: none
   OptimizerSteps optimizer_steps_;
+  std::atomic<bool> hooks_tell_{false};  // the hooks of torch.optim have
+  bool hears_spans_ = true;              // where no window is open
   AgentStatus status_;
 };
 

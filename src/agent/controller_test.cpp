@@ -37,6 +37,8 @@ struct Fake {
       return true;
     };
     made.prepare_window = [this] { events.emplace_back("prepare"); };
+    made.cancel_window = [this] { events.emplace_back("cancel"); };
+    made.hear_spans = [this](bool are_wanted) { events.emplace_back(are_wanted ? "hear" : "rest"); };
     made.write_step = [this](std::int64_t step, TimeNs start_ns, TimeNs end_ns) {
       events.push_back("step " + std::to_string(step) + " " + std::to_string(start_ns) + "-" + std::to_string(end_ns));
     };
@@ -213,6 +215,104 @@ TEST(Controller, ARunOfOtherLengthIsLearntAnew) {
   EXPECT_EQ(controller.status().step_count, 12U);
 }
 
+// Step i, told by the hooks of torch.optim, ends at 10 (i + 1).
+void run_hooked_steps(Controller& controller, int count, int first = 0) {
+  for (int i = first; i < first + count; ++i) controller.note_optimizer_step(kSgd, 10 * (i + 1), 1, 1);
+}
+
+TEST(Controller, HooksThatTellOfOptimizersAreTheOnlySource) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  EXPECT_TRUE(controller.is_step_mark(kSgd)) << "until a hook has told";
+  run_hooked_steps(controller, 1);
+  EXPECT_FALSE(controller.is_step_mark(kSgd));
+  EXPECT_FALSE(controller.is_step_mark("Optimizer.zero_grad#SGD.zero_grad"));
+  EXPECT_TRUE(controller.is_step_mark("ProfilerStep#1"));
+  controller.note_step_mark(kSgd, 10, 11);  // the same, as NVTX hears it
+  run_hooked_steps(controller, 1, 1);
+  controller.stop();
+  EXPECT_EQ(fake.events, (Events{"open -1", "step 1 10-20", "close 1"}));
+  EXPECT_EQ(fake.published.step_name, kSgd);
+}
+
+TEST(Controller, RestsOnceHooksHaveEndedThreeSteps) {
+  AgentOptions options;
+  options.start_paused = true;
+  Fake fake;
+  Controller controller(options, fake.parts());
+  controller.start();
+  run_hooked_steps(controller, 2);
+  EXPECT_EQ(fake.events, Events{});
+  run_hooked_steps(controller, 1, 2);
+  EXPECT_EQ(fake.events, Events{"rest"});
+  run_hooked_steps(controller, 5, 3);
+  EXPECT_EQ(fake.events, Events{"rest"});
+  controller.stop();
+}
+
+TEST(Controller, SpansAreHeardWhereNoHookTells) {
+  AgentOptions options;
+  options.start_paused = true;
+  Fake fake;
+  Controller controller(options, fake.parts());
+  controller.start();
+  run_steps(controller, 10);
+  EXPECT_EQ(fake.events, Events{});
+  EXPECT_EQ(controller.status().step_count, 10U);
+}
+
+TEST(Controller, AProfilerStepIsHeardFromThenOn) {
+  AgentOptions options;
+  options.start_paused = true;
+  Fake fake;
+  Controller early(options, fake.parts());
+  early.start();
+  for (int i = 0; i < 5; ++i) {
+    run_hooked_steps(early, 1, 2 * i);
+    run_steps(early, 1, 2 * i + 1, ("ProfilerStep#" + std::to_string(i)).c_str());
+  }
+  EXPECT_EQ(fake.events, Events{});
+  EXPECT_EQ(early.status().step_count, 6U) << "the first optimizer's, and the five";
+  // One that comes later is heard in a window.
+  Controller late(scheduled("wait=4,active=2,repeat=1"), fake.parts());
+  late.start();
+  run_hooked_steps(late, 4);
+  run_steps(late, 1, 4, "ProfilerStep#4");
+  run_hooked_steps(late, 1, 4);
+  run_steps(late, 1, 5, "ProfilerStep#5");
+  EXPECT_EQ(fake.events, (Events{"rest", "prepare", "open 4", "hear", "close 5"}));
+}
+
+TEST(Controller, WhatAWarmUpHasReadyStaysUntilItsWindow) {
+  Fake fake;
+  Controller controller(scheduled("wait=1,warmup=3,active=2,repeat=1"), fake.parts());
+  controller.start();
+  run_hooked_steps(controller, 7);
+  EXPECT_EQ(fake.events, (Events{"prepare", "open 4", "step 4 40-50", "rest", "step 5 50-60", "close 5"}));
+}
+
+TEST(Controller, AStopInAWarmUpEndsIt) {
+  Fake fake;
+  Controller controller(scheduled("wait=1,warmup=3,active=2"), fake.parts());
+  controller.start();
+  run_steps(controller, 2);
+  controller.request_stop("a test");
+  run_steps(controller, 9, 2);
+  EXPECT_EQ(fake.events, (Events{"prepare", "cancel"}));
+}
+
+TEST(Controller, TwoOptimizersOfOneLineAreToldApartByHooks) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  for (int i = 0; i < 10; ++i) {
+    controller.note_optimizer_step(kSgd, 10 * i, 1, 1);
+    controller.note_optimizer_step(kSgd, 10 * i + 5, 1, 2);
+  }
+  EXPECT_EQ(controller.status().step_count, 10U);
+}
+
 TEST(Controller, TheUsersNameIsTheOnlyMark) {
   AgentOptions options;
   options.step_name = "train step";
@@ -226,6 +326,7 @@ TEST(Controller, TheUsersNameIsTheOnlyMark) {
   EXPECT_FALSE(controller.is_step_mark("ProfilerStep#1"));
   EXPECT_FALSE(controller.is_step_mark(kSgd));
   controller.start();
+  controller.note_optimizer_step(kSgd, 5, 1, 1);
   controller.note_step_mark("train step#7", 0, 10);
   controller.note_step_mark("train step#8", 10, 20);
   controller.stop();

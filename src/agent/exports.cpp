@@ -7,6 +7,8 @@
 //   stepscope_agent_start   a program that knows of us: open and close a window
 //   stepscope_agent_stop
 //   stepscope_agent_finish  the sitecustomize of `stepscope run`, where Python ends without C's atexit
+//   stepscope_agent_..._optimizer_step, ..._memory_level and the like
+//                           what the import hook loads (optimizer_calls.cpp, memory_exports.cpp)
 //   stepscope_agent_begin   a profiler object inside the program: a capture of its own (own_capture.h)
 //   stepscope_agent_warm_up
 //   stepscope_agent_end

@@ -60,5 +60,82 @@ TEST(OptimizerSteps, WithoutPlacesTheClassesDecide) {
   EXPECT_EQ(steps_of("zaazaa"), "za|a|zaa|");
 }
 
+// As above, where hooks tell the objects: a letter is an object that steps from the one line of a loop over optimizers,
+// a letter and a digit one that steps from a line of its own. Objects are numbered as they come.
+std::string steps_of_objects(std::string_view calls, std::string_view gone = "") {
+  OptimizerSteps steps;
+  std::string text, known;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const char object = calls[i];
+    text += object;
+    std::uint32_t line = 100;
+    if (i + 1 < calls.size() && calls[i + 1] >= '0' && calls[i + 1] <= '9') {
+      line = static_cast<std::uint32_t>(calls[++i]);
+      text += calls[i];
+    }
+    if (known.find(object) == std::string::npos) {
+      // Who is gone is so before the next one comes.
+      for (const char each : gone) {
+        if (const std::size_t at = known.find(each); at != std::string::npos) steps.forget(at + 1);
+      }
+      known += object;
+    }
+    if (steps.note("Optimizer.step#Adam.step", line, known.find(object) + 1)) text += '|';
+  }
+  return text;
+}
+
+TEST(OptimizerSteps, ObjectsOfOneLineThatAlternateAreOneStepAPass) {
+  EXPECT_EQ(steps_of_objects("abababab"), "a|bab|ab|ab|");
+  EXPECT_EQ(steps_of_objects("abcabcabc"), "a|bcabc|abc|");
+  EXPECT_EQ(steps_of_objects("a1b2a1b2a1b2"), "a1|b2a1b2|a1b2|");
+}
+
+TEST(OptimizerSteps, OneObjectThatStepsAgainEndsAStepEachTime) {
+  EXPECT_EQ(steps_of_objects("aaaa"), "a|a|a|a|");
+  // No zero_grad is heard between the calls, and none is needed.
+  EXPECT_EQ(steps_of_objects("a1a1a1b2a1a1a1b2a1a1a1b2"), "a1|a1|a1|b2a1|a1|a1|b2a1|a1|a1|b2");
+  EXPECT_EQ(steps_of_objects("aaabaaabaaab"), "a|a|a|b|aa|a|ba|a|a|b") << "b is taken for a's successor, once";
+}
+
+TEST(OptimizerSteps, AnObjectOfTwoLinesIsOneStepAPass) {
+  EXPECT_EQ(steps_of_objects("a1a2a1a2a1a2"), "a1|a2a1a2|a1a2|");
+}
+
+TEST(OptimizerSteps, AnObjectThatIsMadeAnewGoesOnWhereTheOtherWas) {
+  EXPECT_EQ(steps_of_objects("aaabbbccc"), "a|a|a|b|b|b|c|c|c|") << "the old ones may live on, in a scheduler";
+  EXPECT_EQ(steps_of_objects("a1b2a1b2c1d2c1d2"), "a1|b2a1b2|c1d2|c1d2|");
+  EXPECT_EQ(steps_of_objects("ababcdcd"), "a|bab|cd|cd|");
+  // An inner loop of its own optimizer each time, and one around it.
+  EXPECT_EQ(steps_of_objects("a1a1a1o2b1b1b1o2c1c1c1o2"), "a1|a1|a1|o2b1|b1|b1|o2c1|c1|c1|o2");
+  EXPECT_EQ(steps_of_objects("abc", "ab"), "a|b|c|") << "one step each, and gone then";
+  EXPECT_EQ(steps_of_objects("abc"), "a|bc") << "three that live may be three of one pass";
+  EXPECT_EQ(steps_of_objects("a1a1bcd", "bc"), "a1|a1|bc|d|") << "another's line: learnt from its second";
+}
+
+TEST(OptimizerSteps, AnObjectThatGoesOnAtAnotherLineLosesNoStep) {
+  EXPECT_EQ(steps_of_objects("a1a1a1a2a2a2"), "a1|a1|a1|a2|a2|a2|");
+  EXPECT_EQ(steps_of_objects("a1b2a1b2a3b4a3b4"), "a1|b2a1b2|a3b4|a3b4|");
+  EXPECT_EQ(steps_of_objects("a1a1a1a2a1a2a1a2"), "a1|a1|a1|a2|a1a2|a1a2|") << "two lines of one pass, found late";
+}
+
+TEST(OptimizerSteps, AnyNumberOfOptimizersThatNeverComeAgain) {
+  OptimizerSteps steps;
+  int count = 0;
+  for (std::uint64_t object = 1; object <= 100'000; ++object) {
+    count += steps.note("Optimizer.step#SGD.step", static_cast<std::uint32_t>(object), object);
+  }
+  EXPECT_LT(count, 100) << "not one is known to be a step";
+}
+
+TEST(OptimizerSteps, AThousandOptimizersOfOnePass) {
+  OptimizerSteps steps;
+  int count = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    for (std::uint64_t object = 1; object <= 1000; ++object) count += steps.note("Optimizer.step#SGD.step", 1, object);
+  }
+  EXPECT_EQ(count, 5);
+}
+
 }  // namespace
 }  // namespace stepscope::agent

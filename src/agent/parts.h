@@ -27,7 +27,8 @@ bool attach_python() noexcept;
 // Number of the calling thread's stack in the process-wide table; 0: no Python, no thread state, or stacks are off.
 // Walks raw frames without the GIL's help and without references; remembers (code, instruction) and copies names and
 // line tables of code objects the first time they are seen.
-[[nodiscard]] std::uint32_t python_stack_now() noexcept;
+// Without the `left_out` innermost frames, which are ours.
+[[nodiscard]] std::uint32_t python_stack_now(std::uint32_t left_out = 0) noexcept;
 // Stack of another thread of this process, for the sampler; 0 when it cannot be had safely.
 [[nodiscard]] std::uint32_t python_stack_of(std::int64_t thread_id) noexcept;
 // Worker: writes the definitions that `stack` needs into `file` and gives its number there.
@@ -42,8 +43,9 @@ enum class TorchDetail : std::uint8_t { kOff, kUserScopes, kWarmUp, kFull };
 // Looks for libtorch_cpu.so among the loaded objects, finds the symbols, proves them with one operator. False: no torch
 // yet (may be called again) or refused (a remark says why).
 bool attach_torch() noexcept;
-void set_torch_detail(TorchDetail detail) noexcept;  // kUserScopes outside windows: only record_function spans
-[[nodiscard]] NameId innermost_op() noexcept;        // of the calling thread; empty id if none
+// Outside windows kUserScopes, only record_function spans, while they may mark steps; else kOff.
+void set_torch_detail(TorchDetail detail) noexcept;
+[[nodiscard]] NameId innermost_op() noexcept;  // of the calling thread; empty id if none
 // Stack of the forward operator whose backward the calling thread is in, or has just ended while autograd's engine
 // still works for it; 0: none, or not known (--graphs alone knows).
 [[nodiscard]] std::uint32_t forward_stack_now() noexcept;
@@ -63,6 +65,10 @@ bool open_window(std::int64_t first_step) noexcept;
 // Switches all of it off again and returns without waiting for the device: the worker collects what is under way.
 bool close_window(std::int64_t last_step) noexcept;
 [[nodiscard]] bool is_window_open() noexcept;
+// The window that prepare_window() made ready does not come: nothing stays registered for it.
+void cancel_window() noexcept;
+// Controller: whether the program's spans are to be heard where no window is open.
+void hear_spans_between_windows(bool are_wanted) noexcept;
 
 // controller.cpp: decides when windows open and close.
 
@@ -74,6 +80,9 @@ void stop_controller() noexcept;
 // A hook saw the end of a step: `ProfilerStep#N`, an optimizer's step, the NVTX range or name the user gave. Cheap; any
 // thread. `place`: the Python stack of the span's begin, 0 unknown.
 void note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place = 0) noexcept;
+// optimizer_calls.cpp: the outermost step() of an optimizer has ended, and an optimizer is no more.
+void note_optimizer_step(std::string_view name, TimeNs end_ns, std::uint32_t place, std::uint64_t object) noexcept;
+void forget_optimizer(std::uint64_t object) noexcept;
 // Does the controller want to see a user scope of this name (so that hooks may filter)?
 [[nodiscard]] bool is_step_mark(std::string_view name) noexcept;
 void request_start(std::string_view who) noexcept;  // control socket, signal, API

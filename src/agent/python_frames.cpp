@@ -122,7 +122,7 @@ std::atomic<Looks*> looks{nullptr};  // a child gets its own: its parent's lock 
 
 void make_looks() { looks.store(new Looks); }
 
-std::uint32_t own_stack() noexcept {
+std::uint32_t own_stack(std::size_t left_out) noexcept {
   const Python& now = *found;
   const auto thread = reinterpret_cast<std::uint64_t>(now.api.own_thread_state());
   if (thread == 0 || now.api.is_finalizing() != 0) return 0;
@@ -130,7 +130,8 @@ std::uint32_t own_stack() noexcept {
     enter_thread(thread);
   std::array<RawFrame, kMostPythonFrames> frames;
   const std::size_t count = walk_frames<DirectReader>(now.layout, now.api.code_type, thread, frames);
-  return stack_number<DirectReader>(now.layout, {frames.data(), count});
+  if (left_out >= count) return 0;
+  return stack_number<DirectReader>(now.layout, {frames.data() + left_out, count - left_out});
 }
 
 // What the worker has written of stacks into the file at hand.
@@ -186,13 +187,13 @@ bool attach_python() noexcept try {
   return false;
 }
 
-std::uint32_t python_stack_now() noexcept {
+std::uint32_t python_stack_now(std::uint32_t left_out) noexcept {
   const State now = state.load(std::memory_order_acquire);
   if (now == State::kProven) [[likely]]
-    return own_stack();
+    return own_stack(left_out);
   if (now != State::kUnproven || !hook_events_on.load(std::memory_order_relaxed)) return 0;
   prove_if_possible();
-  return state.load(std::memory_order_acquire) == State::kProven ? own_stack() : 0;
+  return state.load(std::memory_order_acquire) == State::kProven ? own_stack(left_out) : 0;
 }
 
 std::uint32_t python_stack_of(std::int64_t thread_id) noexcept try {

@@ -48,6 +48,7 @@ struct Open {
   std::uint32_t detail;
   bool is_step;
   bool is_heard;   // began inside a window
+  bool is_told;    // a span that was written by write_span_for_torch
   bool is_engine;  // autograd's engine around a node; told where forward stacks are kept, of operators alone
 };
 struct ThreadOps {
@@ -253,6 +254,7 @@ void end_span(const TorchRecord& record, TorchContext*) {
   if (number == 0) return;
   const Open open = thread->spans[number - 1];
   forget_span(*thread, number - 1);
+  if (open.is_told) return;
   write_op(open, end_ns, WireOpScope::kUser);
   // Last: it may open or close a window, which changes what is registered here.
   if (open.is_step) note_step_mark(name_text(open.name), open.start_ns, end_ns, open.stack);
@@ -352,6 +354,23 @@ void set_torch_detail(TorchDetail detail) noexcept try {
   }
 } catch (...) {
   complain("PyTorch refused a change of its callbacks");
+}
+
+void write_span_for_torch(NameId name, TimeNs start_ns, TimeNs end_ns, std::uint32_t stack) noexcept {
+  Open told{};
+  told.name = name;
+  told.start_ns = start_ns;
+  told.sequence = told.forward_thread = -1;
+  told.stack = stack;
+  told.is_heard = true;
+  write_op(told, end_ns, WireOpScope::kUser);
+  ThreadOps* const thread = ThreadOwned<ThreadOps>::find();
+  for (std::uint32_t left = thread == nullptr ? 0 : thread->span_count; left != 0; --left) {
+    Open& open = thread->spans[left - 1];
+    if (open.name != name || open.is_told) continue;
+    open.is_told = true;
+    return;
+  }
 }
 
 NameId innermost_op() noexcept {

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "agent/torch_layout.h"
+#include "base/time.h"
+#include "capture/names.h"
 
 namespace stepscope::agent {
 
@@ -11,6 +13,9 @@ namespace stepscope::agent {
 bool attach_torch_library(const TorchLibrary& torch) noexcept;
 // What was proven; an empty layout before attach_torch.
 [[nodiscard]] const TorchLayout& torch_layout() noexcept;
+// A span of the program that somebody else saw, on this thread and in full: written in place of PyTorch's own of that
+// name, which is open around it.
+void write_span_for_torch(NameId name, TimeNs start_ns, TimeNs end_ns, std::uint32_t stack) noexcept;
 // Operators that were open 128 deep on a thread and were not recorded.
 [[nodiscard]] std::uint64_t lost_op_count() noexcept;
 // Forgets the library, for the next test.

@@ -11,7 +11,11 @@
 namespace stepscope::agent {
 
 void listen_between_windows(const AgentState& agent) noexcept {
-  set_torch_detail(agent.options.graphs ? TorchDetail::kFull : TorchDetail::kUserScopes);
+  if (agent.options.graphs) {
+    set_torch_detail(TorchDetail::kFull);
+  } else {
+    set_torch_detail(agent.hears_spans ? TorchDetail::kUserScopes : TorchDetail::kOff);
+  }
 }
 
 namespace {
@@ -100,6 +104,23 @@ bool close_window(std::int64_t last_step) noexcept try {
   return true;
 } catch (...) {
   return false;
+}
+
+void cancel_window() noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.window);
+  if (!agent.window_is_open && !agent.is_disarmed) listen_between_windows(agent);
+} catch (...) {
+  // Operators are heard in vain until the next window has closed.
+}
+
+void hear_spans_between_windows(bool are_wanted) noexcept try {
+  AgentState& agent = state();
+  const std::lock_guard lock(agent.window);
+  agent.hears_spans = are_wanted;
+  if (!agent.window_is_open && !agent.is_disarmed) listen_between_windows(agent);
+} catch (...) {
+  // The next window's end sees to it.
 }
 
 bool is_window_open() noexcept { return state().window_is_open.load(std::memory_order_relaxed); }

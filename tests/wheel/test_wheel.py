@@ -76,7 +76,8 @@ class Content(unittest.TestCase):
             points = archive.read(info.replace("METADATA", "entry_points.txt")).decode()
         for name in (
             "_core.abi3.so", "_core.pyi", "py.typed", "bin/stepscope", "lib/stepscope/libstepscope_agent.so",
-            "lib/stepscope/python/sitecustomize.py", "lib/stepscope/python/stepscope_memory.py", "torch/__init__.py",
+            "lib/stepscope/python/sitecustomize.py", "lib/stepscope/python/stepscope_memory.py",
+            "lib/stepscope/python/stepscope_optimizers.py", "torch/__init__.py",
         ):
             self.assertIn(f"stepscope/{name}", names)
         package = ROOT / "python" / "stepscope"

@@ -48,21 +48,26 @@ def _finish_at_every_end():
         pass
 
 
-def _record_memory(torch):
-    """--memory: the file beside this one, loaded by its path, since this folder is no longer on sys.path by then."""
+def _start(name, torch):
+    """A file beside this one, loaded by its path, since this folder is no longer on sys.path by then."""
     try:
-        import os
-
-        if "memory=1" not in os.environ.get("STEPSCOPE_AGENT_OPTIONS", ""):
-            return
         import importlib.util
 
-        spec = importlib.util.spec_from_file_location("_stepscope_memory", _own_folder() + "/stepscope_memory.py")
+        spec = importlib.util.spec_from_file_location("_" + name, _own_folder() + "/" + name + ".py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         module.start(torch)
     except Exception:
         pass
+
+
+def _greet(torch):
+    import os
+
+    _arm()
+    if "memory=1" in os.environ.get("STEPSCOPE_AGENT_OPTIONS", ""):
+        _start("stepscope_memory", torch)
+    _start("stepscope_optimizers", torch)  # last: a step ends when its memory has been looked at
 
 
 class _TorchFinder:
@@ -92,8 +97,7 @@ class _TorchFinder:
                 # Before torch runs: what it and others see of its loader is again the loader's own.
                 del loader.exec_module
                 execute(module)
-                _arm()
-                _record_memory(module)
+                _greet(module)
 
             loader.exec_module = exec_module
         except Exception:
@@ -121,8 +125,7 @@ def _run_the_next():
 
 _finish_at_every_end()
 if "torch" in sys.modules:
-    _arm()
-    _record_memory(sys.modules["torch"])
+    _greet(sys.modules["torch"])
 else:
     sys.meta_path.insert(0, _TorchFinder)
 _run_the_next()
