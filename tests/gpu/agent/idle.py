@@ -2,26 +2,43 @@
 
     idle.py PROGRAM FOLDER [--pairs 20] [--rounds 10]      prints the table
     idle.py --serve                                         one of the processes: a line in, two times out
+    valgrind --tool=callgrind --instr-atstart=no idle.py --count      the instructions of 10 of these steps on a CPU, by valgrind
 
 A step and a launch of one process drift by 20 % within minutes on a shared machine, and two processes that run one after
 the other differ as much. Turn and turn about on the same core, both see the same neighbours; what is left between two
 processes (where their memory lies) is what the pairs are for. The model is small, so that the host is the limit.
+
+The agent listens to PyTorch's spans until the first steps have told it that it need not: they are over before a turn is
+timed, and each process says whether PyTorch still has callbacks then.
 """
 import argparse
+import ctypes
+import gc
+import glob
 import os
 import random
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 
-def serve():
+def has_callbacks():
+    """PyTorch's own answer: is anything registered that hears operators or spans?"""
     import torch
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
+    library = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))[0])
+    library._ZN2at18hasGlobalCallbacksEv.restype = ctypes.c_bool
+    return library._ZN2at18hasGlobalCallbacksEv()
+
+
+def training(device):
+    """A step of a small model, and a batch to launch something on."""
+    import torch
+
     torch.manual_seed(0)
     layers = [torch.nn.Sequential(torch.nn.Linear(128, 128), torch.nn.LayerNorm(128), torch.nn.GELU()) for _ in range(24)]
     model = torch.nn.Sequential(*layers).to(device)
@@ -33,6 +50,43 @@ def serve():
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
+    return step, one
+
+
+def valgrind_switch():
+    """Valgrind's macros that switch its counting on and off, as functions."""
+    code = "#include <valgrind/callgrind.h>\nvoid on(void) { CALLGRIND_START_INSTRUMENTATION; }\nvoid off(void) { CALLGRIND_STOP_INSTRUMENTATION; }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "switch.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=code, text=True, check=True)
+        return ctypes.CDLL(library)
+
+
+def count():
+    import torch
+
+    # A program on a GPU has threads of CUDA and PyTorch, so its malloc takes locks already; the agent's would begin it.
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    switch = valgrind_switch()
+    torch.set_num_threads(1)
+    step, _ = training("cpu")
+    for _ in range(10):
+        step()
+    gc.disable()
+    switch.on()
+    for _ in range(10):
+        step()
+    switch.off()
+    print("callbacks of PyTorch:", has_callbacks())
+
+
+def serve():
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
+    step, one = training(device)
+
     def block(body, count):
         """ns of one call, of `count`."""
         wait()
@@ -43,7 +97,7 @@ def serve():
         return (time.perf_counter_ns() - begin) / count
 
     block(step, 10), block(one.neg_, 1000)
-    print("ready", flush=True)
+    print("callbacks" if has_callbacks() else "ready", flush=True)
     for _ in sys.stdin:
         print(block(step, 6), block(one.neg_, 4000), flush=True)
 
@@ -77,7 +131,8 @@ def pair(program, folder, rounds, number):
     made = [Process(prefix) for prefix in ([[], resident] if number % 2 else [resident, []])]
     plain, other = made if number % 2 else reversed(made)
     for each in made:
-        each.line()
+        if each.line().strip() != "ready":
+            sys.exit("PyTorch has callbacks: this is not an agent at rest")
     plains, others = [plain.turn()], []
     for _ in range(rounds):
         others.append(other.turn())
@@ -109,4 +164,9 @@ def main():
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1:] == ["--serve"] else main()
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+    elif sys.argv[1:] == ["--count"]:
+        count()
+    else:
+        main()
