@@ -57,7 +57,7 @@ std::string plain_cause(const Finding& finding, bool is_graph) {
   }
   if (id == "no-tensor-cores") return "The matrix products do not use the tensor cores.";
   if (id == "host-pause") {
-    return "In every step the host pauses" +
+    return "In every step the host launches nothing" +
            (finding.saving ? " for about " + format_duration(finding.saving->mid_ns) : std::string()) +
            ", and the GPU waits.";
   }
