@@ -5,8 +5,9 @@
 // of status; the first start of CUPTI, 20 ms, falls into a warm-up step. A step's end without a change costs one mutex.
 // Rejected: a thread of ours that opens and closes (it comes some launches late, so the first step would lack some).
 //
-// Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, calls of optimizers
-// (optimizer_steps.h says which), heard by the hooks of torch.optim where they are, else as spans.
+// Which spans end steps, where the user names none: `ProfilerStep#N`; before the first of those, and again once their
+// session is over, calls of optimizers (optimizer_steps.h says which), heard by the hooks of torch.optim where they
+// are, else as spans.
 //
 // Between windows spans are heard for the ends of steps alone, and that is not free: with any callback registered,
 // PyTorch's autograd engine makes its lists of callbacks anew twice a node (docs/performance.md, "Capture": 2.3 % of a
@@ -31,6 +32,9 @@ constexpr std::int64_t kWarmupPerCycle = 2;
 // Steps that optimizers' hooks end before spans are no longer listened to between windows: a ProfilerStep of the
 // program has come by then, also where the first optimizer of several ends the first step.
 constexpr std::uint64_t kStepsToLearn = 3;
+// Steps of optimizers without a ProfilerStep, beyond twice what lay between two of those, before its session is over: a
+// pass or two of another length end none.
+constexpr std::uint64_t kStepsToReturn = 8;
 
 // "train" is a step of `train`, and so are "train#12" and "train 12".
 bool is_named(std::string_view name, std::string_view asked) {
@@ -104,37 +108,46 @@ bool Controller::is_step_mark(std::string_view name) const {
   return name.starts_with(kOptimizer) && !hooks_tell_.load(std::memory_order_relaxed);
 }
 
-bool Controller::accept_mark(std::string_view name, std::uint32_t place) {
+bool Controller::goes_by_profiler_steps() const { return status_.step_name.starts_with(kProfilerStep); }
+
+bool Controller::accept_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place) {
   if (!is_step_mark(name)) return false;
   if (!options_.step_name.empty()) {
     status_.step_name = options_.step_name;
     return true;
   }
-  const bool is_profiler_step = name.starts_with(kProfilerStep);
-  const std::string_view known = status_.step_name;
-  if (is_profiler_step) {
-    if (!known.starts_with(kProfilerStep)) status_.step_name = kProfilerStep;
-    return true;
+  if (!name.starts_with(kProfilerStep)) return accept_optimizer(name, optimizer_steps_.note(name, place));
+  if (!goes_by_profiler_steps()) status_.step_name = kProfilerStep;
+  // Of two in a row: what lies before the first of a session tells nothing of its steps.
+  const bool is_next = last_profiler_step_ns_ != 0 && start_ns - last_profiler_step_ns_ <= end_ns - start_ns;
+  if (is_next) most_between_ = std::max(most_between_, since_profiler_step_);
+  last_profiler_step_ns_ = end_ns;
+  since_profiler_step_ = 0;
+  return true;
+}
+
+bool Controller::accept_optimizer(std::string_view name, bool ends_pass) {
+  if (ends_pass) ++since_profiler_step_;
+  if (goes_by_profiler_steps()) {
+    if (!ends_pass || since_profiler_step_ <= 2 * most_between_ + kStepsToReturn) return false;
+    status_.step_name = name;
+    last_end_ns_ = 0;  // where the step that ends here began is not known
+  } else if (status_.step_name.empty() && name.starts_with(kOptimizerStep)) {
+    status_.step_name = name;
   }
-  if (known.starts_with(kProfilerStep)) return false;
-  if (known.empty() && name.starts_with(kOptimizerStep)) status_.step_name = name;
-  return optimizer_steps_.note(name, place);
+  return ends_pass;
 }
 
 void Controller::note_step_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place) {
-  (void)start_ns;  // a step lasts from end to end, so that no time lies between two of them
   const std::lock_guard lock(mutex_);
-  if (!is_stopped_ && accept_mark(name, place)) end_step(name, end_ns);
+  if (!is_stopped_ && accept_mark(name, start_ns, end_ns, place)) end_step(name, end_ns);
 }
 
 void Controller::note_optimizer_step(std::string_view name, TimeNs end_ns, std::uint32_t place, std::uint64_t object) {
   const std::lock_guard lock(mutex_);
   if (is_stopped_ || !options_.step_name.empty()) return;
   hooks_tell_.store(true, std::memory_order_relaxed);
-  const std::string_view known = status_.step_name;
-  if (known.starts_with(kProfilerStep)) return;
-  if (known.empty()) status_.step_name = name;
-  if (optimizer_steps_.note(name, place, object)) end_step(name, end_ns);
+  if (accept_optimizer(name, optimizer_steps_.note(name, place, object))) end_step(name, end_ns);
 }
 
 void Controller::forget_optimizer(std::uint64_t object) {
@@ -143,11 +156,12 @@ void Controller::forget_optimizer(std::uint64_t object) {
 }
 
 void Controller::choose_spans() {
-  const bool are_needed = !hooks_tell_.load(std::memory_order_relaxed) || status_.step_count < kStepsToLearn ||
-                          status_.step_name.starts_with(kProfilerStep);
+  const bool are_needed =
+      !hooks_tell_.load(std::memory_order_relaxed) || status_.step_count < kStepsToLearn || goes_by_profiler_steps();
   if (std::exchange(hears_spans_, are_needed) != are_needed) parts_.hear_spans(are_needed);
 }
 
+// A step lasts from end to end, so that no time lies between two of them.
 void Controller::end_step(std::string_view name, TimeNs end_ns) {
   const bool names_itself = name.starts_with(kProfilerStep);
   const std::int64_t number = step_number_of(name).value_or(next_number_);

@@ -72,7 +72,9 @@ class Controller {
   void request(Request request, std::string_view who, const char* what);
   void run_request();
   void go_to(ProfilerAction next);
-  bool accept_mark(std::string_view name, std::uint32_t place);
+  bool accept_mark(std::string_view name, TimeNs start_ns, TimeNs end_ns, std::uint32_t place);
+  bool accept_optimizer(std::string_view name, bool ends_pass);
+  [[nodiscard]] bool goes_by_profiler_steps() const;
   void end_step(std::string_view name, TimeNs end_ns);
   void choose_spans();
   void open(std::int64_t first_step);
@@ -93,8 +95,11 @@ class Controller {
   std::int64_t next_number_ = 0;    // of the step that is under way
   TimeNs last_end_ns_ = 0;          // of the step before it; 0: none
   OptimizerSteps optimizer_steps_;
-  std::atomic<bool> hooks_tell_{false};  // the hooks of torch.optim have
-  bool hears_spans_ = true;              // where no window is open
+  TimeNs last_profiler_step_ns_ = 0;       // when it ended; 0: none did
+  std::uint64_t since_profiler_step_ = 0;  // passes of optimizers
+  std::uint64_t most_between_ = 0;         // of those, two ProfilerSteps in a row
+  std::atomic<bool> hooks_tell_{false};    // the hooks of torch.optim have
+  bool hears_spans_ = true;                // where no window is open
   AgentStatus status_;
 };
 

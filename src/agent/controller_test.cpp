@@ -158,6 +158,60 @@ TEST(Controller, ProfilerStepsTakeOverFromOptimizersAndKeepTheirNumbers) {
   EXPECT_EQ(fake.published.step_count, 3U);
 }
 
+TEST(Controller, OptimizersEndStepsAgainOnceTheSessionOfProfilerStepsIsOver) {
+  Fake fake;
+  Controller controller(scheduled("wait=14,active=2"), fake.parts());
+  controller.start();
+  for (int i = 0; i < 3; ++i) {
+    controller.note_step_mark(kSgd, 10 * i, 10 * i + 8);
+    controller.note_step_mark(("ProfilerStep#" + std::to_string(i)).c_str(), 10 * i, 10 * i + 9);
+  }
+  run_steps(controller, 10, 3);
+  EXPECT_EQ(controller.status().step_count, 4U) << "the first optimizer's, and the three";
+  EXPECT_EQ(controller.status().step_name, "ProfilerStep#");
+  run_steps(controller, 13, 13);
+  EXPECT_EQ(controller.status().step_count, 17U);
+  EXPECT_EQ(controller.status().step_name, kSgd);
+  EXPECT_EQ(fake.events, (Events{"prepare", "open 13", "step 13 230-240", "step 14 240-250", "close 14"}));
+}
+
+TEST(Controller, TheFirstStepAfterASessionHasNoKnownStart) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  controller.note_step_mark("ProfilerStep#0", 0, 9);
+  run_steps(controller, 11, 1);
+  EXPECT_EQ(fake.events, (Events{"open -1", "step 2 100-110", "step 3 110-120"}));
+}
+
+TEST(Controller, ProfilerStepsOfManyPassesStayTheSteps) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  controller.note_step_mark("ProfilerStep#0", 0, 10);
+  run_steps(controller, 100, 1);  // one ProfilerStep an epoch
+  controller.note_step_mark("ProfilerStep#1", 11, 1011);
+  EXPECT_EQ(controller.status().step_name, "ProfilerStep#");
+  const auto count = controller.status().step_count;
+  run_steps(controller, 200, 102);
+  EXPECT_EQ(controller.status().step_count, count);
+  // Of another session nothing is learnt: what lies before it is no step of it.
+  run_steps(controller, 100, 302);
+  EXPECT_EQ(controller.status().step_name, kSgd);
+}
+
+TEST(Controller, BetweenTwoSessionsLieNoStepsOfASession) {
+  Fake fake;
+  Controller controller({}, fake.parts());
+  controller.start();
+  controller.note_step_mark("ProfilerStep#0", 0, 10);
+  run_steps(controller, 1000, 1);
+  controller.note_step_mark("ProfilerStep#0", 10010, 10020);
+  EXPECT_EQ(controller.status().step_name, "ProfilerStep#");
+  run_steps(controller, 9, 1002);
+  EXPECT_EQ(controller.status().step_name, kSgd);
+}
+
 TEST(Controller, OnlyTheFirstOptimizerCounts) {
   Fake fake;
   Controller controller({}, fake.parts());
