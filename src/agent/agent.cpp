@@ -276,6 +276,7 @@ void finish() noexcept try {
 }
 
 void start_over_in_child() noexcept try {
+  begin_process();
   forget_session_gpu();
   hook_events_on.store(false, std::memory_order_relaxed);
   const AgentState& parent = state();

@@ -90,6 +90,10 @@ TEST_F(AgentTest, AWindowBecomesAFileThatSaysWhatHappened) {
   EXPECT_TRUE(records.has_end);
   ASSERT_EQ(records.infos.size(), 1U);
   EXPECT_EQ(records.infos[0].process_id, getpid());
+  ASSERT_TRUE(records.infos[0].process_start_ns.has_value());
+  const DurationNs age_ns = records.infos[0].start_ns - records.infos[0].process_start_ns.value();
+  EXPECT_GE(age_ns, 0);
+  EXPECT_LT(age_ns, 3600'000'000'000) << "this test has not run for an hour";
   EXPECT_FALSE(records.infos[0].command_line.empty());
   ASSERT_EQ(records.ops.size(), 7U);
   EXPECT_EQ(records.strings.at(records.ops[0].name), "aten::mul");

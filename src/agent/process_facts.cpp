@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -48,12 +50,26 @@ std::string command_line() {
   return line;
 }
 
+TimeNs wall_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return TimeNs{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Taken once, so that all windows of a process say the same number whatever is done to the clock meanwhile. The
+// kernel's own start time (/proc/self/stat) was rejected: exec keeps it, and a program in the place of another is no
+// window of that.
+constinit std::atomic<TimeNs> came_to_be_ns{0};
+[[maybe_unused]] const bool at_load = (begin_process(), true);
+
 std::string working_directory() {
   char path[PATH_MAX] = {};
   return getcwd(path, sizeof path) != nullptr ? path : "";
 }
 
 }  // namespace
+
+void begin_process() noexcept { came_to_be_ns.store(wall_ns()); }
 
 CaptureInfo describe_process(const AgentOptions& options, TimeNs start_ns) {
   CaptureInfo info;
@@ -69,6 +85,7 @@ CaptureInfo describe_process(const AgentOptions& options, TimeNs start_ns) {
   info.records_stacks = options.stacks;
   info.records_memory = options.memory || options.allocations;
   info.records_graphs = options.graphs;
+  info.process_start_ns = came_to_be_ns.load();
   return info;
 }
 

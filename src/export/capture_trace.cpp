@@ -124,6 +124,7 @@ class CaptureWriter {
     text("command_line", info.command_line);
     text("python_version", info.python_version);
     text("torch_version", info.torch_version);
+    number("process_start_ns", info.process_start_ns);
     for (const Interval& window : info.windows) {
       rows.push_back({"window_start_ns", "", window.start_ns});
       rows.push_back({"window_end_ns", "", window.end_ns});

@@ -128,6 +128,11 @@ void put_recording(const TraceInfo& info, TextBuffer& out) {
   put("    \"command_line\": ", info.command_line);
   put("    \"python_version\": ", info.python_version);
   put("    \"torch_version\": ", info.torch_version);
+  if (info.process_start_ns) {
+    out.put("    \"process_start_ns\": ");
+    out.put_integer(*info.process_start_ns);
+    out.put(",\n");
+  }
   std::string_view separator = "    \"windows\": [";
   for (const Interval& window : info.windows) {
     out.put(separator);

@@ -73,6 +73,7 @@ struct DoubleRank {  // several files say to be the same rank
   std::int64_t rank = 0;
   std::string used;                 // the one with the most steps, then GPU events
   std::vector<std::string> others;  // left out
+  bool are_windows = false;         // all are of one process
 };
 
 struct FleetClocks {

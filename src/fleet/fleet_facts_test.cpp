@@ -312,6 +312,26 @@ TEST(FleetMatching, names_alone_that_join_other_ranks_are_refuted) {
   EXPECT_TRUE(facts.stragglers.empty());
 }
 
+TEST(FleetRoster, windows_of_one_process_are_said_to_be_that_and_are_no_other_run) {
+  MadeFleet fleet("rank 0  |ccA==|\nrank 1  |ccA==|\nA = allreduce of dp on 0 1\n");
+  RankSummary& first = fleet.run.ranks[0];
+  first.process_id = 7;
+  first.process_start_ns = 1;
+  first.has_clock = true;
+  RankSummary later = first;
+  later.source = "later.json";
+  for (SummaryStep& step : later.steps) step.start_ns += 3 * 86'400'000 * kMs;
+  fleet.run.ranks.push_back(later);
+  const FleetFacts facts = compute_fleet_facts(fleet.run);
+  ASSERT_EQ(facts.doubles.size(), 1U);
+  EXPECT_TRUE(facts.doubles[0].are_windows);
+  EXPECT_TRUE(facts.mixed.empty()) << facts.mixed.front();
+  fleet.run.ranks.back().process_start_ns = 2;
+  const FleetFacts again = compute_fleet_facts(fleet.run);
+  EXPECT_FALSE(again.doubles[0].are_windows);
+  EXPECT_EQ(again.mixed.size(), 1U) << "three days later another process";
+}
+
 TEST(FleetRoster, missing_double_unreadable_and_mixed_are_named) {
   MadeFleet fleet(kLateRank);
   RunSummary run = fleet.run;
@@ -333,6 +353,7 @@ TEST(FleetRoster, missing_double_unreadable_and_mixed_are_named) {
   ASSERT_EQ(facts.doubles.size(), 1U);
   EXPECT_EQ(facts.doubles[0].used, "rank1.json");
   EXPECT_EQ(facts.doubles[0].others, (std::vector<std::string>{"copy.json"}));
+  EXPECT_FALSE(facts.doubles[0].are_windows);
   EXPECT_EQ(facts.unreadable.size(), 1U);
   EXPECT_EQ(facts.without_rank_count, 1U);
   ASSERT_EQ(facts.mixed.size(), 1U);

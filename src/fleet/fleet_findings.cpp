@@ -426,7 +426,8 @@ std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
     for (std::size_t i = 0; i < std::min(kMostNamed, facts.doubles.size()); ++i) {
       const DoubleRank& twice = facts.doubles[i];
       add("Rank " + std::to_string(twice.rank) + ": " + twice.used + " is used, " + twice.others.front() +
-          (twice.others.size() > 1 ? " and others are" : " is") + " not.");
+          (twice.others.size() > 1 ? " and others are" : " is") + " not" +
+          (twice.are_windows ? ": windows of one process." : "."));
     }
   }
   // A recording alone need be no rank of anything.

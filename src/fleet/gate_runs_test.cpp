@@ -131,6 +131,29 @@ TEST(GateRuns, HoursThatNoStepsFillPartTwoRunsAndAreSaid) {
   EXPECT_EQ(gate_side({{earlier, later}, {}}).runs.size(), 1U) << "nobody knows how long it was";
 }
 
+// Our own captures say when their process started: nothing has to be guessed.
+TEST(GateRuns, TheStartOfTheProcessTellsAWindowFromAProgramStartedAgain) {
+  RankSummary first = window({}, 100 * kSecond, 1000), later = window({}, 52 * kHour, 3000);
+  first.process_start_ns = later.process_start_ns = 40 * kSecond;
+  const GateSide one = gate_side({{first, later}, {}});
+  ASSERT_EQ(one.runs.size(), 1U) << "however long it rested";
+  EXPECT_EQ(one.runs[0].window_count, 2);
+  RankSummary again = window({}, 200 * kSecond, 3000);
+  again.process_start_ns = 150 * kSecond;
+  const GateSide two = gate_side({{first, again}, {}});
+  EXPECT_EQ(two.runs.size(), 2U) << "a minute later, with the same number";
+  EXPECT_TRUE(two.warnings.empty()) << "and no doubt: " << two.warnings.front();
+  again.process_start_ns = 40 * kSecond + 1'000'000;
+  EXPECT_EQ(gate_side({{first, again}, {}}).runs.size(), 2U) << "exec: a program in the place of another";
+  later.process_start_ns = 51 * kHour;
+  EXPECT_TRUE(gate_side({{first, later}, {}}).warnings.empty());
+  again.process_start_ns.reset();
+  EXPECT_EQ(gate_side({{first, again}, {}}).runs.size(), 1U) << "where one does not say, the other signs count";
+  again.process_start_ns = 40 * kSecond;
+  again.process_id = 8;
+  EXPECT_EQ(gate_side({{first, again}, {}}).runs.size(), 2U) << "ranks of a run start together";
+}
+
 TEST(GateRuns, StepsThatFillTheHoursAreOneRun) {
   const auto at = [](TimeNs start_ns, std::int64_t first_step, std::int64_t correlation) {
     RankSummary made = summary({}, start_ns, kSecond);

@@ -161,6 +161,7 @@ struct RankSummary {
   // Which process it was (version 2): recordings of one have its number, and CUPTI numbers their calls on and on.
   std::optional<std::int64_t> process_id;
   std::optional<std::int64_t> first_correlation, last_correlation;
+  std::optional<TimeNs> process_start_ns;  // of our own captures, since 1970 (version 5)
 
   // How complete.
   std::uint64_t text_bytes = 0, event_count = 0;

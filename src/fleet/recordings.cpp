@@ -1,9 +1,10 @@
-// Nothing in a file names its process for sure (in containers all have the same number), so several signs have to
-// agree: the number, the rank, that what a process counts on goes on, and that nothing says otherwise (another GPU or
-// torch, times that overlap). Names of files were rejected: they are anybody's. So was baseTimeNanoseconds, which torch
-// rounds down to 7,889,238 s, a quarter of a year, and which is the same for all programs of it. Where the signs still
-// fit several processes it is the newest: of programs that run one after the other in containers, the older ones are
-// over. A copy is known by its content, for the same reason.
+// Our own captures say when their process started, which tells two windows of one from a program that was started
+// again. Nothing in other files names their process for sure (in containers all have the same number), so several signs
+// have to agree: the number, the rank, that what a process counts on goes on, and that nothing says otherwise (another
+// GPU or torch, times that overlap). Names of files were rejected: they are anybody's. So was baseTimeNanoseconds,
+// which torch rounds down to 7,889,238 s, a quarter of a year, and which is the same for all programs of it. Where the
+// signs still fit several processes it is the newest: of programs that run one after the other in containers, the older
+// ones are over. A copy is known by its content, for the same reason.
 //
 // A program that is started again in a container and recorded later in its life has all these signs, too. What is left
 // is time: windows of one process are minutes apart, or its steps fill what lies between them. Where hours lie between
@@ -62,8 +63,16 @@ double mean_step_ns(const RankSummary& summary) {
   return sum / static_cast<double>(summary.steps.size());
 }
 
-// A long pause that the steps between do not account for by their numbers.
+// Whether two recordings of one process number are of one process, where both say when theirs started: a process says
+// the same nanosecond in each.
+std::optional<bool> have_one_start(const RankSummary& a, const RankSummary& b) {
+  if (!a.process_start_ns || !b.process_start_ns) return std::nullopt;
+  return *a.process_start_ns == *b.process_start_ns;
+}
+
+// A long pause that the steps between do not account for by their numbers, where nothing says that it is one.
 bool is_long_pause(const RankSummary& earlier, const RankSummary& later) {
+  if (have_one_start(earlier, later)) return false;
   const auto pause = pause_between(earlier, later);
   if (!pause || *pause <= kLongPauseNs) return false;
   const double count =
@@ -85,6 +94,7 @@ bool are_of_one_machine(const RankSummary& a, const RankSummary& b) {
 bool may_be_next_window(const RankSummary& earlier, const RankSummary& later) {
   if (!earlier.process_id || earlier.process_id != later.process_id || earlier.rank != later.rank) return false;
   if (!are_of_one_machine(earlier, later) || are_strangers(earlier, later)) return false;
+  if (const auto is_one = have_one_start(earlier, later)) return *is_one;
   const auto pause = pause_between(earlier, later);
   if (pause && *pause < 0) return false;
   if (earlier.last_correlation && later.first_correlation) return *later.first_correlation > *earlier.last_correlation;

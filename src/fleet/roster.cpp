@@ -14,6 +14,7 @@
 
 #include "fleet/gate.h"
 #include "fleet/order.h"
+#include "fleet/recordings.h"
 #include "rules/wording.h"
 
 namespace stepscope {
@@ -75,6 +76,12 @@ bool is_foreign(const RankSummary& rank, const FleetFacts& facts) {
   return rank.world_size && *rank.world_size > 0 && rank.world_size != facts.world_size;
 }
 
+bool are_of_one_process(const RunSummary& run, const std::vector<std::size_t>& candidates) {
+  std::vector<const RankSummary*> recordings;
+  for (const std::size_t at : candidates) recordings.push_back(&run.ranks[at]);
+  return group_by_process(std::move(recordings)).each.size() == 1;
+}
+
 void take_rows(const RunSummary& run, FleetFacts& facts) {
   std::map<std::int64_t, std::vector<std::size_t>> by_rank;
   std::vector<std::size_t> without_rank;
@@ -96,6 +103,7 @@ void take_rows(const RunSummary& run, FleetFacts& facts) {
     if (candidates.size() < 2) continue;
     DoubleRank twice{rank, run.ranks[candidates.front()].source, {}};
     for (std::size_t i = 1; i < candidates.size(); ++i) twice.others.push_back(run.ranks[candidates[i]].source);
+    twice.are_windows = are_of_one_process(run, candidates);
     facts.doubles.push_back(std::move(twice));
   }
   std::sort(without_rank.begin(), without_rank.end(),
@@ -146,15 +154,19 @@ std::string list_counts(const std::string& what, const std::map<Value, std::size
 struct Seen {
   std::map<std::int64_t, std::size_t> world_sizes;
   std::map<std::string, std::size_t> backends;
-  std::vector<TimeNs> starts_ns;  // of files on the hosts' clocks
+  std::vector<TimeNs> starts_ns;  // of processes on the hosts' clocks: their first windows
 };
 
 Seen look_at(const RunSummary& run) {
   Seen seen;
+  std::vector<const RankSummary*> recordings;
   for (const RankSummary& rank : run.ranks) {
     if (rank.world_size && *rank.world_size > 0) ++seen.world_sizes[*rank.world_size];
     if (!rank.backend.empty()) ++seen.backends[rank.backend];
-    if (rank.has_clock && !rank.steps.empty()) seen.starts_ns.push_back(rank.steps.front().start_ns);
+    recordings.push_back(&rank);
+  }
+  for (const Windows& windows : group_by_process(std::move(recordings)).each) {
+    if (const auto start_ns = start_of(*windows.front())) seen.starts_ns.push_back(*start_ns);
   }
   std::sort(seen.starts_ns.begin(), seen.starts_ns.end());
   return seen;

@@ -49,6 +49,7 @@ void add_process(const Trace& trace, const Facts& facts, RankSummary& summary) {
   if (!thread.has_value()) return;
   const ProcessId process = trace.threads.process[thread];
   const std::string_view key = trace.text(trace.processes.key[process]);
+  summary.process_start_ns = trace.info.process_start_ns;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
   if (error == std::errc() && end == key.data() + key.size() && number >= 0) summary.process_id = number;

@@ -98,7 +98,7 @@ void expect_same(const RankSummary& a, const RankSummary& b) {
   const auto identity = [](const RankSummary& r) {
     return std::tie(r.rank, r.world_size, r.rank_is_from_name, r.source, r.host_name, r.backend, r.device_name,
                     r.device_number, r.device_memory_bytes, r.peak_flops_per_s, r.torch_version, r.has_clock,
-                    r.has_shapes, r.options, r.process_id, r.first_correlation, r.last_correlation);
+                    r.has_shapes, r.options, r.process_id, r.first_correlation, r.last_correlation, r.process_start_ns);
   };
   EXPECT_EQ(identity(a), identity(b));
   const auto completeness = [](const RankSummary& r) {
@@ -137,7 +137,7 @@ TEST(SummaryFile, NoFieldIsForgotten) {
   EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
   EXPECT_EQ(sizeof(SummaryReplay), 104U);
   EXPECT_EQ(sizeof(SummaryStop), 16U);
-  EXPECT_EQ(sizeof(RankSummary), 912U);
+  EXPECT_EQ(sizeof(RankSummary), 928U);
   EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
 }
 
@@ -203,9 +203,9 @@ TEST(SummaryFile, EveryFlippedBitIsFound) {
 
 TEST(SummaryFile, ANewerVersionIsNamed) {
   std::string bytes = write_summary({});
-  bytes[8] = 5;
+  bytes[8] = 6;
   EXPECT_EQ(damaged_message(bytes),
-            "x.sss: a summary of version 5, made by a newer stepscope; this one reads version 4 (at byte 0)");
+            "x.sss: a summary of version 6, made by a newer stepscope; this one reads version 5 (at byte 0)");
 }
 
 TEST(SummaryFile, OtherFilesAreToldApart) {
@@ -274,6 +274,13 @@ TEST(SummaryFile, WhatVersion4AddedIsRead) {
   ASSERT_EQ(run->ranks.size(), 2U);
   EXPECT_TRUE(run->ranks[0].missing_steps.empty());
   EXPECT_EQ(run->ranks[1].missing_steps, (std::vector<MissingSteps>{{6, 6}, {9, 11}}));
+}
+
+TEST(SummaryFile, WhatVersion5AddedIsRead) {
+  const auto run = read_summary(read_file(std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/start5.sss"), "start5.sss");
+  ASSERT_TRUE(run.has_value()) << run.error().to_string();
+  ASSERT_EQ(run->ranks.size(), 1U);
+  EXPECT_EQ(run->ranks[0].process_start_ns, 1'790'857'000'120'000'000);
 }
 
 TEST(SummaryFile, MissingStepsThatDoNotRiseAreRefused) {

@@ -51,6 +51,7 @@ class SummaryLayout {
     if (version_ >= 2) additions(rank);
     if (version_ >= 3) own_stops(rank.own_stops);
     if (version_ >= 4) missing_steps(rank.missing_steps);
+    if (version_ >= 5) io_.maybe(rank.process_start_ns);
   }
 
   template <class File>

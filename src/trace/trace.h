@@ -58,6 +58,7 @@ struct TraceInfo {
   std::string command_line;
   std::string python_version;
   std::string torch_version;
+  std::optional<std::int64_t> process_start_ns;  // since 1970; all windows of a process say the same
   std::vector<Interval> windows;     // what was recorded, in order; nothing is known of the time between them
   std::vector<std::string> remarks;  // what the recorder had to say, in sentences
 };

@@ -28,7 +28,8 @@ namespace stepscope::wire {
 
 // A reader refuses another major version and reads every minor one.
 inline constexpr std::uint16_t kMajorVersion = 1;
-inline constexpr std::uint16_t kMinorVersion = 1;  // 1: WireMemoryLevel, more of WireMemory
+inline constexpr std::uint16_t kMinorVersion =
+    2;  // 1: WireMemoryLevel, more of WireMemory; 2: CaptureInfo::process_start_ns
 inline constexpr std::size_t kFileHeaderBytes = 32;
 inline constexpr std::size_t kChunkHeaderBytes = 40;
 // A chunk is ended when its payload has so many bytes: what a killed process loses, and what zstd needs to find the

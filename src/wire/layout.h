@@ -113,6 +113,7 @@ void walk(Codec& c, CaptureInfo& r) {
   c.flags(r.records_shapes, r.records_stacks, r.records_memory, r.records_graphs, r.records_gpu);
   c.text(r.working_directory);
   c.text(r.python_path);
+  c.maybe(r.process_start_ns);
 }
 template <class Codec>
 void walk(Codec& c, WireStringDefinition& r) {

@@ -32,7 +32,8 @@ struct CaptureInfo {
   bool records_stacks = false;
   bool records_memory = false;
   bool records_graphs = false;
-  bool records_gpu = false;  // CUPTI was attached
+  bool records_gpu = false;   // CUPTI was attached
+  MaybeInt process_start_ns;  // the same in all captures of a process; since format 1.2
 };
 
 struct WireStringDefinition {

@@ -95,8 +95,8 @@ class Maker {
   StringId key(Fragment& to) { return to.strings.intern(one_of(kKeys)); }
 
   ProcessGroup process_group() {
-    ProcessGroup group{
-        "g" + std::to_string(below(3)), std::string(one_of(kTexts)), std::string(one_of(kTexts)), {}, {}};
+    ProcessGroup group{"g", std::string(one_of(kTexts)), std::string(one_of(kTexts)), {}, {}};
+    group.name += std::to_string(below(3));  // GCC 12 warns of the sum
     for (std::int64_t rank = 0; rank < 3; ++rank) {
       if (chance(2)) group.ranks.push_back(rank);
     }
@@ -124,6 +124,7 @@ class Maker {
     info.command_line = one_of(kTexts);
     info.python_version = one_of(kTexts);
     info.torch_version = one_of(kTexts);
+    if (chance(2)) info.process_start_ns = 1'790'857'000'120'000'000;
     for (std::size_t i = below(3); i > 0; --i) info.windows.push_back({time(), time()});
     for (std::size_t i = below(3); i > 0; --i) info.remarks.emplace_back(one_of(kTexts));
   }

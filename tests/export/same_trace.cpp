@@ -120,6 +120,7 @@ class Comparison {
     check("command_line", a.command_line, b.command_line);
     check("python_version", a.python_version, b.python_version);
     check("torch_version", a.torch_version, b.torch_version);
+    check("process_start_ns", a.process_start_ns, b.process_start_ns);
     check("windows", a.windows.size(), b.windows.size());
     for (std::size_t i = 0; i < std::min(a.windows.size(), b.windows.size()); ++i) {
       check("window start", a.windows[i].start_ns, b.windows[i].start_ns);

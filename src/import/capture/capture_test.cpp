@@ -203,6 +203,7 @@ TEST(Capture, WhatIsAttachedLaterIsDescribedLater) {
   EXPECT_EQ(trace.info.torch_version, "2.12.0");
   EXPECT_EQ(trace.info.python_version, "3.12.3");
   EXPECT_EQ(trace.info.command_line, "python train.py");
+  EXPECT_EQ(trace.info.process_start_ns, 1'702'943'940'000'000'000);
   EXPECT_EQ(trace.info.rank, 1);
   EXPECT_EQ(trace.info.record_shapes, true);
   EXPECT_EQ(trace.info.with_stack, true);

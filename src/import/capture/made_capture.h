@@ -85,6 +85,7 @@ class MadeCapture {
   info.cuda_runtime_version = 13000;
   info.python_version = "3.12.3";
   info.torch_version = "2.11.0";
+  info.process_start_ns = kBase - 60'000'000'000;
   info.working_directory = "/home/user/work";
   info.python_path = "/home/user/work\n/usr/lib/python3.12\n/env/lib/python3.12/site-packages";
   info.records_stacks = info.records_gpu = true;

@@ -104,7 +104,7 @@ void RecordsToRows::add_facts(const CaptureInfo& later) {
   }
   for (MaybeInt CaptureInfo::*const number :
        {&CaptureInfo::rank, &CaptureInfo::world_size, &CaptureInfo::local_rank, &CaptureInfo::cuda_driver_version,
-        &CaptureInfo::cuda_runtime_version, &CaptureInfo::cupti_version}) {
+        &CaptureInfo::cuda_runtime_version, &CaptureInfo::cupti_version, &CaptureInfo::process_start_ns}) {
     if ((later.*number).has_value()) (*info_).*number = later.*number;
   }
   for (bool CaptureInfo::*const flag :
@@ -385,6 +385,7 @@ void RecordsToRows::finish(Builder& builder) {
   info.command_line = from.command_line;
   info.python_version = from.python_version;
   info.torch_version = from.torch_version;
+  info.process_start_ns = optional_of(from.process_start_ns);
   info.windows = std::move(windows_);
   info.remarks = remarks_;
   for (DeviceProperties& device : devices_) builder.set_device_properties(std::move(device));

@@ -154,6 +154,7 @@ void TableRows::take_info_row(std::string_view key, const std::string& text, May
   if (key == "command_line") info_.command_line = text;
   if (key == "python_version") info_.python_version = text;
   if (key == "torch_version") info_.torch_version = text;
+  if (key == "process_start_ns") info_.process_start_ns = value;
   if (key == "remark") info_.remarks.push_back(text);
   const TimeNs at = std::clamp(number.value_or(0), -kFarthestTime, kFarthestTime);
   if (key == "window_start_ns") windows.push_back({at, at});

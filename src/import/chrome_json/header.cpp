@@ -125,6 +125,7 @@ void take_recording(std::string_view key, Token value, TraceInfo& info) {
   if (key == "command_line") info.command_line = text_of(value);
   if (key == "python_version") info.python_version = text_of(value);
   if (key == "torch_version") info.torch_version = text_of(value);
+  if (key == "process_start_ns") info.process_start_ns = optional_of(value);
 }
 
 // The object that our own writer adds (docs/formats/chrome-trace.md): rows of threads and streams in their order, what
