@@ -73,13 +73,18 @@ void share_findings(const RunSummary& run, FleetFacts& facts) {
   }
 }
 
-// Groups of which one rank is here have met nobody.
-void drop_lone_groups(FleetFacts& facts) {
+// Groups of which one rank is here have met nobody. Where its others have no file they are kept to be named.
+void part_lone_groups(FleetFacts& facts) {
   std::vector<std::uint32_t> moved(facts.groups.size(), 0);
   std::vector<FleetGroup> kept;
   for (std::size_t group = 0; group < facts.groups.size(); ++group) {
     moved[group] = static_cast<std::uint32_t>(kept.size());
-    if (facts.groups[group].present_count > 1) kept.push_back(std::move(facts.groups[group]));
+    FleetGroup& each = facts.groups[group];
+    if (each.present_count > 1) {
+      kept.push_back(std::move(each));
+    } else if (!each.missing.empty()) {
+      facts.lone_groups.push_back(std::move(each));
+    }
   }
   facts.groups = std::move(kept);
   for (FleetStep& step : facts.steps) {
@@ -102,7 +107,7 @@ FleetFacts compute_fleet_facts(const RunSummary& run) {
   judge_lateness(meetings, clock, facts);
   spread_over_ranks(facts);
   share_findings(counted, facts);
-  drop_lone_groups(facts);
+  part_lone_groups(facts);
   return facts;
 }
 

@@ -176,7 +176,8 @@ struct FleetFacts {
   [[nodiscard]] bool is_one_run() const;
 
   FleetClocks clocks;
-  std::vector<FleetGroup> groups;  // with at least two rows
+  std::vector<FleetGroup> groups;       // with at least two rows
+  std::vector<FleetGroup> lone_groups;  // with one row, which met nobody, as its others have no file
   std::int64_t matched_count = 0;  // collectives met by two rows or more
   std::int64_t unmatched_count =
       0;  // events of groups with two rows whose counts differ in the step, or with unknown peers

@@ -409,10 +409,33 @@ TEST(FleetRoster, ranks_that_groups_lack_are_named_from_their_lists) {
   const auto at = std::find_if(answer.findings.begin(), answer.findings.end(),
                                [](const FleetFinding& f) { return f.finding.id == "incomplete-run"; });
   ASSERT_NE(at, answer.findings.end());
-  EXPECT_EQ(at->finding.evidence.back().text, "Group 7 (mesh_dp) of 4 ranks lacks rank 6.");
+  const std::vector<Evidence>& evidence = at->finding.evidence;
+  ASSERT_GE(evidence.size(), 2U);
+  EXPECT_EQ(evidence[evidence.size() - 2].text, "Group 7 (mesh_dp) of 4 ranks lacks rank 6.");
+  EXPECT_EQ(evidence.back().text, "Group 8 of 4 ranks lacks ranks 1, 3 and 7.") << "rank 5 of it is here alone";
+  ASSERT_EQ(answer.facts.lone_groups.size(), 1U);
 
   fleet.rank(2).rank.reset();
-  EXPECT_TRUE(compute_fleet_facts(fleet.run).groups[0].missing.empty()) << "the file without a rank may be it";
+  const FleetFacts unknown = compute_fleet_facts(fleet.run);
+  EXPECT_TRUE(unknown.groups[0].missing.empty()) << "the file without a rank may be it";
+  EXPECT_TRUE(unknown.lone_groups.empty());
+}
+
+TEST(FleetRoster, of_many_groups_that_lack_ranks_some_are_named_and_the_others_counted) {
+  MadeFleet fleet("rank 0  |ccA==|\nrank 1  |ccA==|\nA = allreduce of dp on 0 1\n");
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    for (std::int64_t i = 0; i < 5; ++i) {
+      const std::string name = "pair" + std::to_string(rank + 2 * i);
+      fleet.rank(static_cast<std::size_t>(rank)).groups.push_back({name, "", 2, {rank, 2 + 2 * i + rank}});
+    }
+  }
+  for (RankSummary& rank : fleet.run.ranks) rank.world_size = 12;
+  const FleetAnswer answer = judge_fleet(fleet.run);
+  EXPECT_EQ(answer.facts.lone_groups.size(), 10U);
+  const auto at = std::find_if(answer.findings.begin(), answer.findings.end(),
+                               [](const FleetFinding& f) { return f.finding.id == "incomplete-run"; });
+  ASSERT_NE(at, answer.findings.end());
+  EXPECT_EQ(at->finding.evidence.back().text, "4 more groups lack ranks, too.");
 }
 
 TEST(FleetRoster, listed_step_times_have_no_gpu_and_no_fault) {

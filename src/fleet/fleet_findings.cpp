@@ -388,16 +388,25 @@ std::string group_words(const FleetGroup& group) {
 
 // Groups that lack ranks, but those that say no more than the list of missing ranks does: a group of all.
 void add_lacking_groups(const FleetFacts& facts, std::vector<std::string>& what, Finding& finding) {
-  std::size_t said = 0;
-  for (const FleetGroup& group : facts.groups) {
-    const bool is_of_all = counted(group.ranks.size()) == facts.world_size;
-    if (group.missing.empty() || is_of_all) continue;
-    if (said++ == kMostNamed) break;
+  std::vector<const FleetGroup*> lacking;
+  for (const std::vector<FleetGroup>* groups : {&facts.groups, &facts.lone_groups}) {
+    for (const FleetGroup& group : *groups) {
+      const bool is_of_all = counted(group.ranks.size()) == facts.world_size;
+      if (!group.missing.empty() && !is_of_all) lacking.push_back(&group);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(kMostNamed, lacking.size()); ++i) {
+    const FleetGroup& group = *lacking[i];
     finding.evidence.push_back({group_words(group) + " of " + count_of(counted(group.ranks.size()), "rank", "ranks") +
                                     " lacks " + name_ranks(group.missing, kMostNamed) + ".",
                                 std::nullopt});
   }
-  if (said > 0 && what.empty()) what.emplace_back("ranks of process groups have no file");
+  if (lacking.size() > kMostNamed) {
+    const auto others = counted(lacking.size() - kMostNamed);
+    finding.evidence.push_back(
+        {count_of(others, "more group lacks", "more groups lack") + " ranks, too.", std::nullopt});
+  }
+  if (!lacking.empty() && what.empty()) what.emplace_back("ranks of process groups have no file");
 }
 
 std::optional<Finding> find_incomplete_run(const FleetFacts& facts) {
