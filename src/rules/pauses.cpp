@@ -143,6 +143,36 @@ std::vector<PauseSite> pauses_in_gaps(const RuleInput& input) {
   return out;
 }
 
+// What the replay saves, at most what silent stretches cost in the typical step, since the medians with and without
+// them may be of different steps. And less the wait for data that a pause hides: while the training thread pauses the
+// loader catches up, and in steps without a pause the GPU waits for it instead. A first step says nothing of that
+// alone, as loaders start in it.
+Estimate within_typical(const RuleInput& input, Estimate saving) {
+  constexpr double kBeyond = 1.2;  // what is replayed without the profiler may differ from what was recorded
+  constexpr std::size_t kLeastSteps = 2;
+  const DeviceIdle* idle = input.facts.main_idle();
+  if (idle == nullptr || idle->blame_by_step_ns.size() != input.facts.steps.steps.size()) return saving;
+  std::vector<DurationNs> silent, loader, loader_without_pause, loader_beside_pause;
+  const auto blamed = [](const IdleByCause& step, HostLabel label) { return step[static_cast<std::size_t>(label)]; };
+  for (const IdleByCause& step : idle->blame_by_step_ns) {
+    silent.push_back(blamed(step, HostLabel::kPython) + blamed(step, HostLabel::kNoEvent));
+    loader.push_back(blamed(step, HostLabel::kDataLoader));
+  }
+  const DurationNs typical_ns = median_ns(silent).value_or(0);
+  if (static_cast<double>(saving.mid_ns) > kBeyond * static_cast<double>(typical_ns)) {
+    saving = {std::min(saving.low_ns, typical_ns), typical_ns, std::min(saving.high_ns, typical_ns)};
+  }
+  for (std::size_t step = 0; step < silent.size(); ++step) {
+    (silent[step] * 2 < typical_ns ? loader_without_pause : loader_beside_pause).push_back(loader[step]);
+  }
+  if (loader_without_pause.size() < kLeastSteps) return saving;
+  const DurationNs hidden_ns = median_ns(loader_without_pause).value_or(0) - median_ns(loader_beside_pause).value_or(0);
+  for (DurationNs* end : {&saving.low_ns, &saving.mid_ns, &saving.high_ns}) {
+    *end = std::max<DurationNs>(0, *end - std::max<DurationNs>(0, hidden_ns));
+  }
+  return saving;
+}
+
 Estimate scaled(const Estimate& whole, double part) {
   const auto scale = [&](DurationNs ns) { return static_cast<DurationNs>(static_cast<double>(ns) * part); };
   return {scale(whole.low_ns), scale(whole.mid_ns), scale(whole.high_ns)};
@@ -165,7 +195,7 @@ LongPauses gather_pauses(const RuleInput& input, bool garbage_collection) {
   if (out.sites.empty() || all_ns <= 0) return out;
   const double part = static_cast<double>(out.per_step_ns) / static_cast<double>(all_ns);
   if (removed != nullptr && removed->applies) {
-    out.cost = cost_of(input, scaled(removed->saving, part), *removed);
+    out.cost = cost_of(input, scaled(within_typical(input, removed->saving), part), *removed);
     out.share = out.cost.ratio.value_or(0);
   } else if (removed == nullptr) {
     out.share = static_cast<double>(out.per_step_ns) / static_cast<double>(recorded_step_ns(input));
