@@ -45,6 +45,7 @@ class Doubts {
     add_whole_windows();
     add_shapes();
     add_options();
+    add_spread_steps();
     return std::move(doubts_);
   }
 
@@ -112,6 +113,17 @@ class Doubts {
     for (const auto& [words, side] : {std::pair(&only_before, "A"), std::pair(&only_after, "B")}) {
       if (!words->empty())
         doubts_.push_back("recorded in " + std::string(side) + " only, at the host's cost: " + *words);
+    }
+  }
+
+  void add_spread_steps() {
+    for (const auto& [side, runs] : {std::pair("A", &before_), std::pair("B", &after_)}) {
+      for (const RankSummary* run : *runs) {
+        if (run->steps_not_kept_count <= 0 || lacks_late_steps(*run)) continue;
+        doubts_.push_back(std::string(side) + " (" + run->source + "): " + std::to_string(run->steps.size()) +
+                          " of its " + std::to_string(recorded_step_count(*run)) +
+                          " steps are compared, spread over the run");
+      }
     }
   }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fleet/kept_steps.h"
 #include "fleet/rank_runs.h"
 #include "fleet/reduced_replay.h"
 #include "fleet/summary_file.h"
@@ -78,10 +79,25 @@ constexpr Limits kLimits[] = {
      .keeps_finding_texts = false},
 };
 
+// A graph is whole or it is none.
+void drop_replay(SummaryReplay& replay) {
+  replay = {};
+  replay.refused = "the graph of its waits does not fit a summary";
+}
+
+// Of the first ones, which earlier versions kept, the first; else what stands for all. A replay needs all of its steps.
 void limit_steps(RankSummary& summary, std::size_t most) {
-  if (summary.steps.size() <= most) return;
-  summary.steps_not_kept_count += static_cast<std::int64_t>(summary.steps.size() - most);
-  summary.steps.resize(most);
+  const std::size_t count = summary.steps.size();
+  if (count <= most) return;
+  const bool are_first_ones = summary.steps_not_kept_count > 0 && !summary.are_steps_spread;
+  summary.are_steps_spread = !are_first_ones;
+  std::vector<bool> stays(count, false);
+  std::fill_n(stays.begin(), most, true);
+  if (!are_first_ones) stays = spread_steps(summary.steps, most);
+  const auto replayed = static_cast<std::ptrdiff_t>(std::min<std::size_t>(summary.replay.step_count, count));
+  if (std::find(stays.begin(), stays.begin() + replayed, false) != stays.begin() + replayed)
+    drop_replay(summary.replay);
+  keep_steps(summary, stays);
 }
 
 // Whole steps from the first on; of a first step that alone has too many, those that come first.
@@ -169,7 +185,6 @@ void limit_group_ranks(std::vector<SummaryGroup>& groups, bool keeps_any) {
   }
 }
 
-// A graph is whole or it is none.
 void limit_replay(RankSummary& summary, std::size_t most_bytes) {
   SummaryReplay& replay = summary.replay;
   if (replay.points.size() <= kMostReplayPoints && replay.edges.size() <= kMostReplayEdges &&
@@ -177,8 +192,7 @@ void limit_replay(RankSummary& summary, std::size_t most_bytes) {
     return;
   }
   if (replay.points.empty() && replay.edges.empty()) return;
-  replay = {};
-  replay.refused = "the graph of its waits does not fit a summary";
+  drop_replay(replay);
 }
 
 // A capture flushed ten thousand times: what stops a step for long matters.

@@ -127,6 +127,19 @@ TEST(FitSummary, RowsGoBeforeSteps) {
   EXPECT_TRUE(summary.work.back().kernel.empty());
 }
 
+TEST(FitSummary, OfManyStepsThoseThatStayStandForAll) {
+  RankSummary summary = make_summary({.steps = 3000, .rows = 10});
+  RankSummary first_ones = summary;
+  fit_summary(summary);
+  EXPECT_TRUE(summary.are_steps_spread);
+  EXPECT_EQ(summary.steps.back().number, 2999);
+  EXPECT_LE(summary.steps.size(), kMostSummarySteps);
+  first_ones.steps_not_kept_count = 500;  // as earlier versions kept them
+  fit_summary(first_ones);
+  EXPECT_FALSE(first_ones.are_steps_spread) << "steps that follow are not known";
+  EXPECT_EQ(first_ones.steps.back().number, static_cast<std::int64_t>(first_ones.steps.size()) - 1);
+}
+
 TEST(FitSummary, CollectivesAreKeptByWholeSteps) {
   RankSummary summary = make_summary({.steps = 100, .collectives_per_step = 300});
   fit_summary(summary);

@@ -43,6 +43,7 @@ struct FleetRank {
   bool is_times_only = false;  // step times that somebody listed (gate --update-base): no recording, no GPU
   std::size_t step_count = 0;
   std::int64_t steps_not_kept_count = 0;    // later ones, which its summary has no room for: in no figure
+  std::int64_t steps_spread_over_count = 0;  // its steps stand for so many, from the first to the last; 0: they are all
   std::int64_t lost_count = 0;              // events of its file that were lost
   std::vector<MissingSteps> missing_steps;  // that its recording skips; no figure holds the time of their gaps
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;

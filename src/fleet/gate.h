@@ -141,5 +141,7 @@ struct GateResult {
 
 // The summary has the first steps alone: what is said of its steps may be wrong of the others.
 [[nodiscard]] bool lacks_late_steps(const RankSummary& summary);
+// Those that it keeps and those that it does not.
+[[nodiscard]] std::int64_t recorded_step_count(const RankSummary& summary);
 
 }  // namespace stepscope

@@ -12,6 +12,7 @@
 #include "fleet/recordings.h"
 #include "fleet/stopped_runs.h"
 #include "fleet/summary_limits.h"
+#include "fleet/work_rows.h"
 #include "stats/quantiles.h"
 
 namespace stepscope {
@@ -76,11 +77,13 @@ void add_doubts(const RankSummary& summary, GateSide& side) {
     side.losses.push_back(named(summary) + ": " + std::to_string(summary.lost_count) +
                           (summary.lost_count == 1 ? " event was lost" : " events were lost"));
   }
+  if (summary.steps_not_kept_count <= 0) return;
+  const std::string kept = std::to_string(summary.steps.size()), all = std::to_string(recorded_step_count(summary));
   if (lacks_late_steps(summary)) {  // which may be the slow ones
-    side.losses.push_back(
-        named(summary) + ": only the first " + std::to_string(summary.steps.size()) + " of " +
-        std::to_string(static_cast<std::int64_t>(summary.steps.size()) + summary.steps_not_kept_count) +
-        " steps are in its summary, and the others were not compared");
+    side.losses.push_back(named(summary) + ": only the first " + kept + " of " + all +
+                          " steps are in its summary, and the others were not compared");
+  } else {
+    side.warnings.push_back(named(summary) + ": " + kept + " of its " + all + " steps were compared, spread over the run");
   }
 }
 
@@ -170,13 +173,18 @@ void drop_copied_runs(GateSide& side) {
   side.runs = std::move(kept);
 }
 
+std::int64_t recorded_step_count(const RankSummary& summary) {
+  std::int64_t count = summary.steps_not_kept_count;  // of a file: any number
+  add_bounded(count, static_cast<std::int64_t>(summary.steps.size()));
+  return count;
+}
+
 bool lacks_late_steps(const RankSummary& summary) {
-  if (summary.steps_not_kept_count <= 0) return false;
+  if (summary.steps_not_kept_count <= 0 || summary.are_steps_spread) return false;
   const bool is_listed = summary.step_source == kListedStepSource || summary.step_source == kCommandStepSource;
   if (!is_listed || summary.steps.empty()) return true;
   // Versions that kept the first ones numbered them without gaps.
-  const auto all = static_cast<std::int64_t>(summary.steps.size()) + summary.steps_not_kept_count;
-  return summary.steps.back().number != all - 1;
+  return summary.steps.back().number != recorded_step_count(summary) - 1;
 }
 
 std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs) {
@@ -190,6 +198,7 @@ std::vector<RankSummary> summarize_listed_runs(const std::vector<GateRun>& runs)
     TimeNs at_ns = 0;
     const std::size_t kept = std::min(run.steps_ns.size(), kMostSummarySteps);
     summary.steps_not_kept_count = static_cast<std::int64_t>(run.steps_ns.size() - kept);
+    summary.are_steps_spread = summary.steps_not_kept_count > 0;
     for (std::size_t i = 0; i < kept; ++i) {
       // Of more than a summary has room for some of each part of the run, from the first to the last.
       const std::size_t at = kept < run.steps_ns.size() ? i * (run.steps_ns.size() - 1) / (kept - 1) : i;

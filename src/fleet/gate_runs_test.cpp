@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "fleet/gate.h"
 #include "fleet/summary_limits.h"
@@ -325,6 +326,19 @@ TEST(GateRuns, StepsBeyondTheSummaryLetNothingPass) {
   EXPECT_FALSE(result.only_too_few());
 }
 
+TEST(GateRuns, StepsThatStandForAllMayPassAndAreSaid) {
+  RankSummary base = summary({}, 0, 10), sample = base;
+  sample.source = "sample";
+  sample.steps_not_kept_count = 90;
+  sample.are_steps_spread = true;
+  const GateResult result = judge_gate(gate_side({{base}, {}}), gate_side({{sample}, {}}), {});
+  EXPECT_EQ(result.verdict, GateVerdict::kPassed);
+  ASSERT_FALSE(result.warnings.empty());
+  EXPECT_EQ(result.warnings.front(), "new: sample: 10 of its 100 steps were compared, spread over the run");
+  sample.steps_not_kept_count = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(gate_side({{sample}, {}}).losses.empty()) << "whatever a file says";
+}
+
 TEST(GateRuns, OfManyListedTimesThoseThatAreKeptAreOfTheWholeRun) {
   GateRun listed;
   listed.kind = GateTimeKind::kListedSteps;
@@ -337,7 +351,11 @@ TEST(GateRuns, OfManyListedTimesThoseThatAreKeptAreOfTheWholeRun) {
   const GateSide side = gate_side({made, {}});
   EXPECT_TRUE(side.losses.empty());
   EXPECT_EQ(std::count(side.runs[0].steps_ns.begin(), side.runs[0].steps_ns.end(), 1e6), 342);
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_NE(side.warnings[0].find("1024 of its 3000 steps"), std::string::npos) << side.warnings[0];
   RankSummary first_ones = made.front();
+  first_ones.are_steps_spread = false;  // before version 6 nothing said so
+  EXPECT_FALSE(lacks_late_steps(first_ones));
   for (std::size_t i = 0; i < first_ones.steps.size(); ++i) first_ones.steps[i].number = static_cast<std::int64_t>(i);
   EXPECT_TRUE(lacks_late_steps(first_ones));
 }

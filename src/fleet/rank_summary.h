@@ -173,8 +173,10 @@ struct RankSummary {
   std::string step_detail;                   // Steps::source_detail, "span `train`": version 2
   std::vector<std::int64_t> steps_left_out;  // numbers of steps that were cut off, or that Stepscope itself stopped
   std::vector<MissingSteps> missing_steps;   // numbers that the recording skips, Steps::missing (version 4)
-  // Steps beyond the first so many are in no list (docs/formats/summary.md says how many fit); how many that were.
+  // Of more steps than fit (docs/formats/summary.md says how many) some are in no list; how many that are.
   std::int64_t steps_not_kept_count = 0;
+  // Those that are kept stand for all (fleet/kept_steps.h); else they are the first ones (before version 6).
+  bool are_steps_spread = false;
   std::int64_t collectives_not_kept_count = 0;
 
   std::vector<SummaryStep> steps;

@@ -49,7 +49,11 @@ FleetRank make_row(const RunSummary& run, std::size_t at) {
   row.step_count = rank.steps.size();
   row.lost_count = rank.lost_count;
   row.missing_steps = rank.missing_steps;
-  if (lacks_late_steps(rank)) row.steps_not_kept_count = rank.steps_not_kept_count;
+  if (lacks_late_steps(rank)) {
+    row.steps_not_kept_count = rank.steps_not_kept_count;
+  } else if (rank.steps_not_kept_count > 0) {
+    row.steps_spread_over_count = recorded_step_count(rank);
+  }
   return row;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/overlap.h"
 #include "fleet/clocks.h"
+#include "fleet/kept_steps.h"
 #include "fleet/meetings.h"
 #include "fleet/order.h"
 #include "stats/outliers.h"
@@ -143,26 +144,10 @@ void drop_explained_outliers(RankSummary& rank) {
 
 // What is summed over all steps (counts of work, operators) keeps their share; steps_not_kept_count says so.
 void drop_steps(RankSummary& rank, const std::set<std::int64_t>& numbers) {
-  std::vector<std::optional<std::uint32_t>> moved;
-  std::vector<SummaryStep> kept;
-  for (const SummaryStep& step : rank.steps) {
-    const bool stays = !numbers.contains(step.number);
-    moved.push_back(stays ? std::optional(static_cast<std::uint32_t>(kept.size())) : std::nullopt);
-    if (stays) kept.push_back(step);
-  }
-  if (kept.size() == rank.steps.size()) return;
-  rank.steps_not_kept_count += static_cast<std::int64_t>(rank.steps.size() - kept.size());
-  rank.steps = std::move(kept);
-  std::erase_if(rank.collectives,
-                [&](const SummaryCollective& each) { return each.step >= moved.size() || !moved[each.step]; });
-  for (SummaryCollective& each : rank.collectives) each.step = *moved[each.step];
-  for (SummaryWork& row : rank.work) {
-    std::vector<DurationNs> busy;
-    for (std::size_t step = 0; step < std::min(moved.size(), row.busy_by_step_ns.size()); ++step) {
-      if (moved[step]) busy.push_back(row.busy_by_step_ns[step]);
-    }
-    row.busy_by_step_ns = std::move(busy);
-  }
+  std::vector<bool> stays;
+  for (const SummaryStep& step : rank.steps) stays.push_back(!numbers.contains(step.number));
+  if (std::find(stays.begin(), stays.end(), false) == stays.end()) return;
+  keep_steps(rank, stays);
   drop_explained_outliers(rank);
 }
 

@@ -11,6 +11,7 @@
 #include "analyze/averages.h"
 #include "analyze/disturbed_steps.h"
 #include "fleet/fit_summary.h"
+#include "fleet/kept_steps.h"
 #include "fleet/rank_of_name.h"
 #include "fleet/reduced_replay.h"
 #include "fleet/summary_collectives.h"
@@ -126,12 +127,23 @@ void add_memory(const Facts& facts, RankSummary& summary) {
   }
 }
 
-void add_steps(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+// Of more steps than fit those that stand for all. Returns the place of each step among the summary's, and for those that
+// are not there a place behind them.
+std::vector<std::size_t> spread(RankSummary& summary) {
+  const std::vector<bool> stays = spread_steps(summary.steps, kMostSummarySteps);
+  const auto kept = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
+  std::vector<std::size_t> places;
+  std::size_t next = 0;
+  for (const bool stay : stays) places.push_back(stay ? next++ : kept);
+  summary.are_steps_spread = kept < stays.size();
+  keep_steps(summary, stays);
+  return places;
+}
+
+std::vector<std::size_t> add_steps(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
   const std::vector<Step>& steps = facts.steps.steps;
   const DeviceBusy* busy = facts.main_busy();
-  const std::size_t kept = std::min(steps.size(), kMostSummarySteps);
-  summary.steps_not_kept_count = static_cast<std::int64_t>(steps.size() - kept);
-  for (std::size_t i = 0; i < kept; ++i) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     SummaryStep step;
     step.number = steps[i].number;
     step.start_ns = steps[i].gpu.start_ns + base_ns;
@@ -146,6 +158,7 @@ void add_steps(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
   }
   if (steps.empty()) add_whole_window(facts, base_ns, summary);
   add_memory(facts, summary);
+  return spread(summary);
 }
 
 void add_own_stops(const Trace& trace, const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
@@ -155,13 +168,20 @@ void add_own_stops(const Trace& trace, const Facts& facts, std::int64_t base_ns,
   }
 }
 
-std::vector<StepStretch> step_stretches(const Steps& steps) {
+// How many steps from the first on are all in the summary: consecutive ones, which can be replayed.
+std::size_t count_consecutive(const std::vector<std::size_t>& places, std::size_t kept) {
+  std::size_t count = 0;
+  while (count < places.size() && places[count] == count && count < kept) ++count;
+  return count;
+}
+
+std::vector<StepStretch> step_stretches(const Steps& steps, const std::vector<std::size_t>& places) {
   std::vector<StepStretch> stretches;
   const auto add = [&](Interval gpu, std::size_t step) {
     for (const Interval& part : subtract(IntervalSet{gpu}, steps.unrecorded)) stretches.push_back({part, step});
   };
   if (steps.steps.empty()) add(steps.window, 0);
-  for (std::size_t i = 0; i < steps.steps.size(); ++i) add(steps.steps[i].gpu, i);
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) add(steps.steps[i].gpu, places[i]);
   return stretches;
 }
 
@@ -206,13 +226,13 @@ RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<co
   if (has_sound_times(facts.steps)) {
     const std::int64_t base_ns = clock_base(trace).value_or(0);
     summary.has_clock = clock_base(trace).has_value();
-    add_steps(facts, base_ns, summary);
+    const std::vector<std::size_t> places = add_steps(facts, base_ns, summary);
     add_own_stops(trace, facts, base_ns, summary);
-    const std::vector<GpuEventId> collectives = add_collectives(trace, facts, base_ns, summary);
+    const std::vector<GpuEventId> collectives = add_collectives(trace, facts, base_ns, places, summary);
     if (summary.has_clock || trace.info.base_ns == 0) {
-      summary.replay = reduce_replay(trace, facts, collectives, summary.steps.size());
+      summary.replay = reduce_replay(trace, facts, collectives, count_consecutive(places, summary.steps.size()));
     }
-    summary.work = compute_work_rows(trace, facts, {step_stretches(facts.steps), summary.steps.size(), kMostWorkRows});
+    summary.work = compute_work_rows(trace, facts, {step_stretches(facts.steps, places), summary.steps.size(), kMostWorkRows});
     add_operators(trace, facts, summary);
     summary.unprofiled_step = facts.what_ifs.unprofiled_step();
     summary.flops_per_step = facts.efficiency.flops_per_step;

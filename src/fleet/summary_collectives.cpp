@@ -60,7 +60,7 @@ struct Found {
   bool is_last = false;  // a send or receive
 };
 
-std::vector<Found> find_in_steps(const Trace& trace, const Facts& facts) {
+std::vector<Found> find_in_steps(const Trace& trace, const Facts& facts, std::span<const std::size_t> places) {
   std::vector<Found> all;
   const bool has_steps = !facts.steps.steps.empty();
   for (const CollectiveRun& run :
@@ -68,7 +68,7 @@ std::vector<Found> find_in_steps(const Trace& trace, const Facts& facts) {
     if (has_steps && !run.step) continue;
     const DurationNs length = facts.timeline.end_ns[run.event] - trace.gpu_events.start_ns[run.event];
     if (length > kMostLengthNs) continue;  // damage
-    Found found{run, run.step.value_or(0), {}, {}, 0, false, false};
+    Found found{run, places[run.step.value_or(0)], {}, {}, 0, false, false};
     const CollectiveId id = trace.gpu_events.collective[run.event];
     if (id.has_value()) found.group = trace.text(trace.collectives.group_name[id]);
     if (id.has_value()) found.name = trace.text(trace.collectives.name[id]);
@@ -219,10 +219,10 @@ std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {
 }  // namespace
 
 std::vector<GpuEventId> add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns,
-                                        RankSummary& summary) {
+                                        std::span<const std::size_t> places, RankSummary& summary) {
   std::vector<GpuEventId> events;
   if (facts.main_busy() == nullptr) return events;
-  std::vector<Found> all = find_in_steps(trace, facts);
+  std::vector<Found> all = find_in_steps(trace, facts, places);
   sort_as_launched(all);
   const auto groups = number_texts(all, &Found::group), names = number_texts(all, &Found::name);
   add_groups(trace, all, groups, summary);

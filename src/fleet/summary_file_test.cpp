@@ -104,8 +104,8 @@ void expect_same(const RankSummary& a, const RankSummary& b) {
   const auto completeness = [](const RankSummary& r) {
     return std::tie(r.text_bytes, r.event_count, r.launch_count, r.gpu_event_count, r.linked_gpu_event_count,
                     r.lost_count, r.headline_withheld, r.is_host_only, r.step_source, r.step_detail, r.steps_left_out,
-                    r.missing_steps, r.steps_not_kept_count, r.collectives_not_kept_count, r.flops_per_step,
-                    r.mfu_ratio, r.verdict);
+                    r.missing_steps, r.steps_not_kept_count, r.are_steps_spread, r.collectives_not_kept_count,
+                    r.flops_per_step, r.mfu_ratio, r.verdict);
   };
   EXPECT_EQ(completeness(a), completeness(b));
   expect_same(a.unprofiled_step, b.unprofiled_step);
@@ -137,7 +137,7 @@ TEST(SummaryFile, NoFieldIsForgotten) {
   EXPECT_EQ(sizeof(SummaryReplayEdge), 32U);
   EXPECT_EQ(sizeof(SummaryReplay), 104U);
   EXPECT_EQ(sizeof(SummaryStop), 16U);
-  EXPECT_EQ(sizeof(RankSummary), 928U);
+  EXPECT_EQ(sizeof(RankSummary), 936U);
   EXPECT_EQ(kHostLabelCount, 15U) << "a new cause of idle time needs nothing: causes are stored by name";
 }
 
@@ -203,9 +203,9 @@ TEST(SummaryFile, EveryFlippedBitIsFound) {
 
 TEST(SummaryFile, ANewerVersionIsNamed) {
   std::string bytes = write_summary({});
-  bytes[8] = 6;
+  bytes[8] = 7;
   EXPECT_EQ(damaged_message(bytes),
-            "x.sss: a summary of version 6, made by a newer stepscope; this one reads version 5 (at byte 0)");
+            "x.sss: a summary of version 7, made by a newer stepscope; this one reads version 6 (at byte 0)");
 }
 
 TEST(SummaryFile, OtherFilesAreToldApart) {
@@ -281,6 +281,17 @@ TEST(SummaryFile, WhatVersion5AddedIsRead) {
   ASSERT_TRUE(run.has_value()) << run.error().to_string();
   ASSERT_EQ(run->ranks.size(), 1U);
   EXPECT_EQ(run->ranks[0].process_start_ns, 1'790'857'000'120'000'000);
+  EXPECT_FALSE(run->ranks[0].are_steps_spread);
+}
+
+TEST(SummaryFile, WhatVersion6AddedIsRead) {
+  const auto run =
+      read_summary(read_file(std::string(STEPSCOPE_TESTS_DIR) + "/data/summary/spread6.sss"), "spread6.sss");
+  ASSERT_TRUE(run.has_value()) << run.error().to_string();
+  ASSERT_EQ(run->ranks.size(), 1U);
+  EXPECT_TRUE(run->ranks[0].are_steps_spread);
+  EXPECT_EQ(run->ranks[0].steps.size(), 1024U);
+  EXPECT_EQ(run->ranks[0].steps_not_kept_count, 176);
 }
 
 TEST(SummaryFile, MissingStepsThatDoNotRiseAreRefused) {

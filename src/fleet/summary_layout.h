@@ -52,6 +52,7 @@ class SummaryLayout {
     if (version_ >= 3) own_stops(rank.own_stops);
     if (version_ >= 4) missing_steps(rank.missing_steps);
     if (version_ >= 5) io_.maybe(rank.process_start_ns);
+    if (version_ >= 6) io_.flag(rank.are_steps_spread);
   }
 
   template <class File>

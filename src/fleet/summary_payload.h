@@ -11,7 +11,7 @@
 namespace stepscope {
 
 // What is written; every version up to it is read.
-inline constexpr std::uint32_t kSummaryVersion = 5;
+inline constexpr std::uint32_t kSummaryVersion = 6;
 
 // Of a summary that fits (fit_summary). Equal summaries give equal bytes.
 [[nodiscard]] std::string encode_rank(const RankSummary& rank);

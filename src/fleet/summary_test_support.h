@@ -41,6 +41,7 @@ class SummaryMaker {
     if (chance()) made.first_correlation = number(1, 1 << 20);
     if (chance()) made.last_correlation = number(1 << 20, std::int64_t{1} << 32);
     if (chance()) made.process_start_ns = number(0, std::int64_t{1} << 60);
+    made.are_steps_spread = chance();
     made.text_bytes = random_();
     made.event_count = random_();
     for (std::int64_t* count : {&made.launch_count, &made.gpu_event_count, &made.linked_gpu_event_count,

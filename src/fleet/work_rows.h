@@ -16,7 +16,7 @@ struct StepStretch {
 
 struct WorkRequest {
   std::vector<StepStretch> stretches;  // all steps, kept or not, without what was not recorded
-  std::size_t kept_step_count = 0;     // busy_by_step_ns is made for the first so many
+  std::size_t kept_step_count = 0;     // steps below it are kept; busy_by_step_ns is made for these
   std::size_t most_rows = 0;           // beyond these, rows of one class become one
 };
 

@@ -141,6 +141,7 @@ Json rank_json(const FleetRank& rank) {
           {"step_count", rank.step_count},
           {"missing_steps", missing_json(rank.missing_steps)},
           {"steps_not_kept_count", rank.steps_not_kept_count},
+          {"steps_spread_over_count", rank.steps_spread_over_count},
           {"step_ns", json_or_null(rank.step_ns)},
           {"own_ns", json_or_null(rank.own_ns)},
           {"wait_ns", json_or_null(rank.wait_ns)},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "report/numbers.h"
@@ -73,21 +74,45 @@ std::string missing_words(const FleetFacts& facts) {
   return text;
 }
 
-std::string not_kept_words(const FleetFacts& facts) {
+namespace {
+
+// "rank 0 and 3 others: ", of ranks whose count is above 0; "" where there is one rank alone. Missing: none's is.
+struct Named {
   const FleetRank* first = nullptr;
+  std::string who;
+};
+std::optional<Named> name_those_with(const FleetFacts& facts, std::int64_t FleetRank::*member) {
+  Named named;
   std::int64_t count = 0;
   for (const FleetRank& rank : facts.ranks) {
-    if (rank.steps_not_kept_count <= 0) continue;
-    if (first == nullptr) first = &rank;
+    if (rank.*member <= 0) continue;
+    if (named.first == nullptr) named.first = &rank;
     ++count;
   }
-  if (first == nullptr) return "";
-  const auto kept = static_cast<std::int64_t>(first->step_count);
-  std::string who = facts.ranks.size() > 1 ? clean_text(first->label) : "";
-  if (count > 1) who += " and " + show_counted(count - 1, "other");
-  return fmt::format("{}{}only the first {} of {} are in the summary, and no figure knows the others", who,
-                     who.empty() ? "" : ": ", show_count(kept),
-                     show_counted(kept + first->steps_not_kept_count, "step"));
+  if (named.first == nullptr) return std::nullopt;
+  if (facts.ranks.size() == 1) return named;
+  named.who = clean_text(named.first->label);
+  if (count > 1) named.who += " and " + show_counted(count - 1, "other");
+  named.who += ": ";
+  return named;
+}
+
+}  // namespace
+
+std::string not_kept_words(const FleetFacts& facts) {
+  const auto named = name_those_with(facts, &FleetRank::steps_not_kept_count);
+  if (!named) return "";
+  const auto kept = static_cast<std::int64_t>(named->first->step_count);
+  return fmt::format("{}only the first {} of {} are in the summary, and no figure knows the others", named->who,
+                     show_count(kept), show_counted(kept + named->first->steps_not_kept_count, "step"));
+}
+
+std::string sample_words(const FleetFacts& facts) {
+  const auto named = name_those_with(facts, &FleetRank::steps_spread_over_count);
+  if (!named) return "";
+  return fmt::format("{}{} of {}, spread over the recording, stand for all", named->who,
+                     show_count(static_cast<std::int64_t>(named->first->step_count)),
+                     show_counted(named->first->steps_spread_over_count, "step"));
 }
 
 std::string missing_short_words(const FleetFacts& facts) {

@@ -20,6 +20,8 @@ namespace stepscope {
 // Whose summaries have the first steps alone: "rank 0 and 3 others: only the first 1,024 of 3,000 steps are in the
 // summary, and no figure knows the others". Empty if none has.
 [[nodiscard]] std::string not_kept_words(const FleetFacts& facts);
+// Whose steps are a sample of those recorded: "1,024 of 5,000 steps stand for all". Empty if none's are.
+[[nodiscard]] std::string sample_words(const FleetFacts& facts);
 // For the title, after the range of steps that ranks share: as above where all skip the same of it.
 [[nodiscard]] std::string missing_short_words(const FleetFacts& facts);
 

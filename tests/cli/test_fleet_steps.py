@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 from made_traces import made_rank
-from program import COMPLETE, PARTIAL, run
+from program import COMPLETE, GATE, PARTIAL, run
 
 
 class InFolder(unittest.TestCase):
@@ -48,18 +48,36 @@ class Median(InFolder):
 
 
 class ManySteps(InFolder):
-    def test_a_summary_without_room_for_all_says_so_and_lets_nothing_pass(self):
-        self.write("even.json", [(number, 1_000) for number in range(1, 1201)])
-        self.write("late.json", [(number, 1_000 if number < 500 else 1_500) for number in range(1, 1201)])
+    def setUp(self):
+        super().setUp()
+        self.write("even.json", [(number, 1_000) for number in range(1, 3001)])
+        self.write("late.json", [(number, 1_000 if number < 1200 else 1_500) for number in range(1, 3001)])
+
+    def gate(self, base, new):
+        done = run("gate", base, new, cwd=self.folder)
+        return done.status, " ".join(done.out.split())
+
+    def test_steps_that_stand_for_all_are_judged_and_said(self):
         self.run_here("summarize", "late.json", "-o", "late.sss")
         text = " ".join(self.run_here("report", "late.sss").out.split())
-        self.assertIn("only the first 1,024 of 1,200 steps are in the summary", text)
-        self.assertNotIn("data complete", text)
-        self.assertEqual(self.json("report", "late.sss")["fleet"]["ranks"][0]["steps_not_kept_count"], 176)
-        self.write("later.json", [(number, 1_000 if number < 1030 else 1_500) for number in range(1, 1201)])
-        done = run("gate", "even.json", "later.json", cwd=self.folder)
-        self.assertEqual(done.status, PARTIAL, done.out)
-        self.assertIn("only the first 1024 of 1200 steps", " ".join(done.out.split()))
+        self.assertIn("1,024 of 3,000 steps, spread over the recording, stand for all", text)
+        (rank,) = self.json("report", "late.sss")["fleet"]["ranks"]
+        self.assertEqual((rank["step_count"], rank["steps_not_kept_count"], rank["steps_spread_over_count"]), (1024, 0, 3000))
+        self.assertEqual(rank["step_ns"], 1_500_000)
+        status, text = self.gate("even.json", "even.json")
+        self.assertEqual(status, COMPLETE, text)
+        self.assertIn("1024 of its 3000 steps were compared, spread over the run", text)
+
+    def test_what_is_slower_late_is_seen(self):
+        status, text = self.gate("even.json", "late.json")
+        self.assertEqual(status, PARTIAL, text)
+        self.assertIn("the steps drift", text)
+        self.assertIn("1.00 -> 1.50 ms", text)
+        self.write("slow.json", [(number, 1_000 if number < 20 else 1_500) for number in range(1, 3001)])
+        status, text = self.gate("even.json", "slow.json")
+        self.assertEqual(status, GATE, text)
+        done = self.json("diff", "even.json", "late.json")
+        self.assertIn("B (late.json): 1024 of its 3000 steps are compared, spread over the run", done["doubts"])
 
 
 class MergedRanks(InFolder):

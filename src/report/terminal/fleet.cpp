@@ -521,6 +521,8 @@ void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page
   if (!missing.empty()) add_labelled("steps", missing, page);
   const std::string not_kept = not_kept_words(facts);
   if (!not_kept.empty()) add_labelled(missing.empty() ? "steps" : "", not_kept, page);
+  const std::string sample = sample_words(facts);
+  if (!sample.empty()) add_labelled(missing.empty() && not_kept.empty() ? "steps" : "", sample, page);
   if (!facts.stopped_steps.empty()) add_labelled("stops", stop_words(facts), page);
   if (facts.matched_count > 0) add_labelled("replay", replay_words(replay), page);
 }
