@@ -7,7 +7,7 @@
 //   busy                 classes and window; path: the host's side of the window
 //   device_launches      launches again, of the main device alone
 //   flops                the window; efficiency follows from it
-//   idle, waits          busy and path meet
+//   idle, waits          busy and path meet; without a GPU host_collectives, of the path alone
 //   what_ifs             everything but idle
 //
 // Passes that do not need one another run side by side: on two cores the report of a large trace takes little more
@@ -75,6 +75,9 @@ Facts compute_facts(const Trace& trace, const FactOptions& options) {
       },
       [&] {
         facts.waits = compute_waits(trace, facts.timeline, facts.steps, facts.path);
+        if (facts.ledger.is_host_only) {
+          facts.host_collectives = find_host_collectives(trace, facts.steps, facts.path);
+        }
         if (facts.busy.empty()) return;
         WhatIfOptions what_if;
         what_if.device = facts.busy[facts.main_device].device;

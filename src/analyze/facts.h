@@ -5,6 +5,7 @@
 #include "analyze/busy.h"
 #include "analyze/efficiency_facts.h"
 #include "analyze/flops.h"
+#include "analyze/host_collectives.h"
 #include "analyze/idle.h"
 #include "analyze/ledger.h"
 #include "analyze/memory_levels.h"
@@ -31,6 +32,7 @@ struct Facts {
   HostPath path;
   std::vector<DeviceIdle> idle;  // same order as busy
   std::vector<Wait> waits;
+  HostCollectives host_collectives;  // empty where a GPU was recorded
   Flops flops;
   Efficiency efficiency;
   MemoryLevels memory;

@@ -89,7 +89,8 @@ std::string find_contradiction(const RankSummary& rank) {
     if (!rank.is_host_only && step.gpu_busy_ns + idle_of(step) != step.duration_ns) {
       return "busy and idle do not sum to the step";
     }
-    if (step.exposed_communication_ns > step.gpu_busy_ns) return "more communication than busy time";
+    const DurationNs most_exposed = rank.is_host_only ? step.duration_ns : step.gpu_busy_ns;
+    if (step.exposed_communication_ns > most_exposed) return "more communication than busy time";
     left.push_back(step.gpu_busy_ns);
   }
   for (const SummaryWork& work : rank.work) {

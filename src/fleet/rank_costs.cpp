@@ -68,6 +68,19 @@ const SummaryFinding* first_finding_of(const RankSummary& rank) {
   return rank.findings.empty() ? nullptr : &rank.findings.front();
 }
 
+// No GPU was recorded; not one that is busy for 0 ns. What is no wait for collectives is the host's work.
+void measure_host(const RankSummary& rank, FleetRank& row) {
+  if (rank.collectives.empty()) return;
+  row.exposed_communication_ns =
+      median_over_steps(rank, [](const SummaryStep& step) { return step.exposed_communication_ns; });
+  row.parts_ns = mean_parts(rank);
+  for (const SummaryStep& step : rank.steps) {
+    DurationNs& work = row.parts_ns[part_of(HostLabel::kNoEvent)];
+    work =
+        plus_ns(work, (step.duration_ns - step.exposed_communication_ns) / static_cast<DurationNs>(rank.steps.size()));
+  }
+}
+
 void measure_rank(const RankSummary& rank, FleetRank& row) {
   if (const SummaryFinding* first = first_finding_of(rank)) {
     row.first_finding = first->id;
@@ -77,7 +90,8 @@ void measure_rank(const RankSummary& rank, FleetRank& row) {
   row.reserved_peak_bytes = peak_over_steps(rank, [](const SummaryStep& step) { return step.reserved_peak_bytes; });
   if (row.headline_withheld) return;
   row.step_ns = median_over_steps(rank, [](const SummaryStep& step) { return step.duration_ns; });
-  if (rank.is_host_only || row.is_times_only) return;  // no GPU was recorded; not one that is busy for 0 ns
+  if (row.is_times_only) return;
+  if (rank.is_host_only) return measure_host(rank, row);
   row.gpu_busy_ns = median_over_steps(rank, [](const SummaryStep& step) { return step.gpu_busy_ns; });
   row.exposed_communication_ns =
       median_over_steps(rank, [](const SummaryStep& step) { return step.exposed_communication_ns; });

@@ -25,7 +25,8 @@
 namespace stepscope {
 
 // One step of one rank. Times are since 1970 on its host's clock (base_ns added) when RankSummary::has_clock, else the
-// file's own. gpu_busy_ns + sum(idle_ns) == duration_ns, exactly; but where is_host_only, all of GPU and idle is 0.
+// file's own. gpu_busy_ns + sum(idle_ns) == duration_ns, exactly; but where is_host_only, all of GPU and idle is 0,
+// and exposed_communication_ns is what the training thread waits for collectives and does nothing else.
 // A recording without steps (step_source "none") has one, number 0: its whole window.
 struct SummaryStep {
   std::int64_t number = 0;

@@ -102,8 +102,10 @@ std::optional<std::int64_t> clock_base(const Trace& trace) {
   return base;
 }
 
-// The whole window as one step, for recordings in which no steps were found.
+// The whole window as one step, for recordings in which no steps were found. A capture in which nothing happened (the
+// launcher of the ranks imports PyTorch, too) has none.
 void add_whole_window(const Facts& facts, std::int64_t base_ns, RankSummary& summary) {
+  if (facts.steps.recorded_ns() <= 0) return;
   const DeviceBusy* busy = facts.main_busy();
   SummaryStep step;
   step.start_ns = facts.steps.window.start_ns + base_ns;
@@ -127,8 +129,8 @@ void add_memory(const Facts& facts, RankSummary& summary) {
   }
 }
 
-// Of more steps than fit those that stand for all. Returns the place of each step among the summary's, and for those that
-// are not there a place behind them.
+// Of more steps than fit those that stand for all. Returns the place of each step among the summary's, and for those
+// that are not there a place behind them.
 std::vector<std::size_t> spread(RankSummary& summary) {
   const std::vector<bool> stays = spread_steps(summary.steps, kMostSummarySteps);
   const auto kept = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
@@ -153,6 +155,8 @@ std::vector<std::size_t> add_steps(const Facts& facts, std::int64_t base_ns, Ran
       step.gpu_busy_ns = busy->busy_by_step_ns[i];
       step.exposed_communication_ns = busy->exposed_communication_by_step_ns[i];
       step.idle_ns = facts.main_idle()->blame_by_step_ns[i];
+    } else {
+      step.exposed_communication_ns = length_ns(clip(facts.host_collectives.waits, steps[i].gpu));
     }
     summary.steps.push_back(step);
   }
@@ -232,7 +236,8 @@ RankSummary summarize_trace(const Trace& trace, const Facts& facts, std::span<co
     if (summary.has_clock || trace.info.base_ns == 0) {
       summary.replay = reduce_replay(trace, facts, collectives, count_consecutive(places, summary.steps.size()));
     }
-    summary.work = compute_work_rows(trace, facts, {step_stretches(facts.steps, places), summary.steps.size(), kMostWorkRows});
+    summary.work =
+        compute_work_rows(trace, facts, {step_stretches(facts.steps, places), summary.steps.size(), kMostWorkRows});
     add_operators(trace, facts, summary);
     summary.unprofiled_step = facts.what_ifs.unprofiled_step();
     summary.flops_per_step = facts.efficiency.flops_per_step;

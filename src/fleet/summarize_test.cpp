@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "fleet/fleet_findings.h"
 #include "support/trace_from_text.h"
 
 namespace stepscope {
@@ -458,6 +459,64 @@ TEST(Summarize, PartsAddUpOnRandomTraces) {
     }
     if (HasFailure()) FAIL() << picture;
   }
+}
+
+// Two ranks without a GPU: the second computes for longer, and the first waits for it in gloo.
+RankSummary host_rank(std::int64_t rank, std::string_view picture) {
+  Trace trace = trace_from_text(picture, {1'000'000});
+  trace.info.rank = rank;
+  trace.info.world_size = 2;
+  trace.info.base_ns = 1'700'000'000'000'000'000;
+  return summarize(trace);
+}
+constexpr std::string_view kWaitingRank = R"(
+    step      [1                           ][2                           ]
+    op         [mm=]                 [sgd==] [mm=]                 [sgd==]
+    span@gloo       [R==============]             [S==============]
+    where
+      R = gloo:all_reduce
+      S = gloo:all_reduce
+  )";
+constexpr std::string_view kLateRank = R"(
+    step      [1                           ][2                           ]
+    op         [mm==============]    [sgd==] [mm==============]    [sgd==]
+    span@gloo                    [R=]                          [S=]
+    where
+      R = gloo:all_reduce
+      S = gloo:all_reduce
+  )";
+
+TEST(Summarize, CollectivesOfGlooAreThoseOfTheHost) {
+  const RankSummary summary = host_rank(0, kWaitingRank);
+  EXPECT_EQ(summary.collective_names, (std::vector<std::string>{"allreduce"}));
+  ASSERT_EQ(summary.groups.size(), 1U);
+  EXPECT_EQ(summary.groups[0].ranks, (std::vector<std::int64_t>{0, 1}));
+  ASSERT_EQ(summary.collectives.size(), 2U);
+  EXPECT_EQ(summary.collectives[1].step, 1U);
+  EXPECT_EQ(summary.collectives[1].sequence, 0U);
+  EXPECT_EQ(summary.collectives[1].exposed_ns, 17'000'000);
+  EXPECT_EQ(summary.steps[0].exposed_communication_ns, 17'000'000);
+  EXPECT_EQ(summary.steps[0].gpu_busy_ns, 0);
+}
+
+TEST(Summarize, ALateRankWithoutAGpuIsTheStraggler) {
+  const FleetAnswer answer = judge_fleet({{host_rank(0, kWaitingRank), host_rank(1, kLateRank)}, {}});
+  EXPECT_EQ(answer.facts.stragglers, (std::vector<std::size_t>{1}));
+  EXPECT_EQ(answer.facts.ranks[0].wait_ns, 13'000'000);
+  EXPECT_EQ(answer.facts.ranks[1].late_ns, 13'000'000);
+  ASSERT_FALSE(answer.findings.empty());
+  EXPECT_EQ(answer.findings.front().finding.id, "straggler");
+}
+
+// Nothing says which group gloo's rows are of.
+TEST(Summarize, OfSeveralGroupsNoCollectiveOfGlooIsMatched) {
+  Trace trace = trace_from_text(kWaitingRank, {1'000'000});
+  trace.info.rank = 0;
+  trace.info.world_size = 4;
+  trace.info.process_groups = {{"0", "default_pg", "gloo", 4, {0, 1, 2, 3}}, {"1", "pair", "gloo", 2, {0, 1}}};
+  const RankSummary summary = summarize(trace);
+  EXPECT_TRUE(summary.collectives.empty());
+  EXPECT_EQ(summary.steps[0].exposed_communication_ns, 17'000'000) << "but it waits all the same";
 }
 
 }  // namespace

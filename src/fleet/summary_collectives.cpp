@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "analyze/collectives.h"
 #include "fleet/summary_limits.h"
@@ -211,9 +212,73 @@ void add_groups(const Trace& trace, const std::vector<Found>& all,
   for (SummaryGroup& group : summary.groups) complete_group(trace, summary, group);
 }
 
+// Gloo's words for what its threads run, torch's for the same on a GPU.
+std::string host_name_of(std::string_view name) {
+  name.remove_prefix(std::min(name.size(), name.find(':') + 1));
+  const std::string_view known = name_of_kernel(name);
+  return std::string(known == "communication" ? name : known);
+}
+
+// The only group that it can be: gloo's rows do not say theirs. Missing: there are several, or nothing says who is in
+// it.
+std::optional<SummaryGroup> only_group(const Trace& trace, const RankSummary& summary) {
+  SummaryGroup group;
+  const auto is_of_many = [](const ProcessGroup& each) { return each.ranks.size() != 1 && each.size != 1; };
+  const auto count = std::count_if(trace.info.process_groups.begin(), trace.info.process_groups.end(), is_of_many);
+  if (count > 1) return std::nullopt;
+  if (count == 1) {
+    group.name = std::find_if(trace.info.process_groups.begin(), trace.info.process_groups.end(), is_of_many)->name;
+  } else {
+    group.size = summary.world_size;
+  }
+  complete_group(trace, summary, group);
+  if (group.ranks.size() < 2) return std::nullopt;
+  return group;
+}
+
 std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {
   if (!bytes || !(*bytes >= 0) || *bytes > static_cast<double>(kMostSummaryBytes)) return std::nullopt;
   return std::llround(*bytes);
+}
+
+// As gloo's threads began them, which is the order in which the program asked for them.
+void add_host_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns,
+                          std::span<const std::size_t> places, RankSummary& summary) {
+  const auto group = only_group(trace, summary);
+  if (!group) return;
+  std::vector<const HostCollective*> all;
+  for (const HostCollective& each : facts.host_collectives.all) {
+    if (each.step && each.at.length_ns() <= kMostLengthNs) all.push_back(&each);
+  }
+  if (all.empty()) return;
+  const auto place_of = [&](const HostCollective* each) { return places[*each->step]; };
+  std::stable_sort(all.begin(), all.end(), [&](const HostCollective* a, const HostCollective* b) {
+    const bool a_last = is_between_two(trace.text(a->name)), b_last = is_between_two(trace.text(b->name));
+    return std::pair(place_of(a), a_last) < std::pair(place_of(b), b_last);
+  });
+  summary.groups = {*group};
+  std::map<std::string, std::uint32_t> names;
+  for (const HostCollective* each : all) names.emplace(host_name_of(trace.text(each->name)), 0);
+  for (auto& [name, number] : names) {
+    number = static_cast<std::uint32_t>(summary.collective_names.size());
+    summary.collective_names.push_back(name);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const HostCollective& each = *all[i];
+    if (place_of(&each) >= summary.steps.size()) {
+      summary.collectives_not_kept_count += static_cast<std::int64_t>(all.size() - i);
+      break;
+    }
+    SummaryCollective collective;
+    collective.name = names.at(host_name_of(trace.text(each.name)));
+    collective.step = static_cast<std::uint32_t>(place_of(&each));
+    const bool is_next = i > 0 && place_of(all[i - 1]) == place_of(&each);
+    collective.sequence = is_next ? summary.collectives.back().sequence + 1 : 0;
+    collective.start_ns = each.at.start_ns + base_ns;
+    collective.end_ns = each.at.end_ns + base_ns;
+    collective.exposed_ns = each.waited_ns;
+    summary.collectives.push_back(collective);
+  }
 }
 
 }  // namespace
@@ -221,7 +286,11 @@ std::optional<std::int64_t> bounded_bytes(std::optional<double> bytes) {
 std::vector<GpuEventId> add_collectives(const Trace& trace, const Facts& facts, std::int64_t base_ns,
                                         std::span<const std::size_t> places, RankSummary& summary) {
   std::vector<GpuEventId> events;
-  if (facts.main_busy() == nullptr) return events;
+  if (summary.steps.empty()) return events;
+  if (facts.main_busy() == nullptr) {
+    add_host_collectives(trace, facts, base_ns, places, summary);
+    return events;
+  }
   std::vector<Found> all = find_in_steps(trace, facts, places);
   sort_as_launched(all);
   const auto groups = number_texts(all, &Found::group), names = number_texts(all, &Found::name);

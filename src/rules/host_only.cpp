@@ -4,6 +4,24 @@
 #include "stats/quantiles.h"
 
 namespace stepscope {
+namespace {
+
+// The slices with what lies in `waits` cut out of them and labelled.
+std::vector<HostSlice> with_waits(const std::vector<HostSlice>& slices, const IntervalSet& waits) {
+  std::vector<HostSlice> out;
+  for (const HostSlice& slice : slices) {
+    TimeNs at_ns = slice.start_ns;
+    for (const Interval& wait : clip(waits, {slice.start_ns, slice.end_ns})) {
+      if (wait.start_ns > at_ns) out.push_back({at_ns, wait.start_ns, slice.label, slice.detail});
+      out.push_back({wait.start_ns, wait.end_ns, HostLabel::kSynchronization, {}});
+      at_ns = wait.end_ns;
+    }
+    if (at_ns < slice.end_ns) out.push_back({at_ns, slice.end_ns, slice.label, slice.detail});
+  }
+  return out;
+}
+
+}  // namespace
 
 std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input) {
   std::vector<std::vector<HostSlice>> by_step;
@@ -12,6 +30,8 @@ std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input) {
   for (const Step& step : steps.steps) {
     by_step.emplace_back();
     input.facts.path.slices(steps.main_thread, step.gpu.start_ns, step.gpu.end_ns, by_step.back());
+    const IntervalSet& waits = input.facts.host_collectives.waits;
+    if (!waits.empty()) by_step.back() = with_waits(by_step.back(), waits);
   }
   return by_step;
 }

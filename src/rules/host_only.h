@@ -13,7 +13,8 @@
 
 namespace stepscope {
 
-// The training thread's time in each recorded step, labelled, without holes. Empty where a GPU was recorded.
+// The training thread's time in each recorded step, labelled, without holes; what it waits for a collective is labelled
+// as synchronization. Empty where a GPU was recorded.
 [[nodiscard]] std::vector<std::vector<HostSlice>> host_only_slices(const RuleInput& input);
 // Exactly so much in the median step, and its share of that: one slow first step says nothing of the others.
 [[nodiscard]] Cost host_only_cost(const RuleInput& input, std::vector<DurationNs> by_step_ns);

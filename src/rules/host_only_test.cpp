@@ -98,6 +98,31 @@ constexpr std::string_view kOneLongPause = R"(
       once = train.py(7): once
 )";
 
+// 12 of 30 ms in each step, until the collective ends; 12 ms in which nothing ends are a pause.
+TEST(HostOnly, AWaitForAnotherRankIsNoPause) {
+  constexpr std::string_view kPicture = R"(
+    step      [1                           ][2                           ]
+    op         [mm======]            [sgd==] [mm======]            [sgd==]
+    span@gloo            [R=========]                  [S=========]
+    where
+      R = gloo:all_reduce
+      S = gloo:all_reduce
+  )";
+  const HostRun waits(kPicture);
+  ASSERT_TRUE(waits.facts.ledger.is_host_only);
+  EXPECT_FALSE(find_host_pause(waits.input()));
+  const auto finding = find_exposed_communication(waits.input());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->title,
+            "The training thread waits 12.0 ms a step (40 %) for collectives of gloo and does nothing else meanwhile");
+  EXPECT_TRUE(finding->saving_as_recorded);
+  std::string other(kPicture);
+  for (std::size_t at = 0; (at = other.find("gloo:all_reduce", at)) != std::string::npos;) other[at] = 'x';
+  const HostRun pauses(other);
+  EXPECT_TRUE(find_host_pause(pauses.input()));
+  EXPECT_FALSE(find_exposed_communication(pauses.input()));
+}
+
 TEST(HostOnly, APauseOfOneStepIsNotTheTypicalSteps) {
   const HostRun run(kOneLongPause, 2'000'000);
   const auto finding = find_host_pause(run.input());

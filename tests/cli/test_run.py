@@ -322,6 +322,26 @@ class WithTorch(Folder):
         counts = [run("report", path, "--json", cwd=self.folder).json()["steps"]["count"] for path in self.captures()]
         self.assertIn(19, counts)
 
+    def recording_of(self, path):
+        run("convert", path, "-o", "converted.json", cwd=self.folder)
+        return json.loads((self.folder / "converted.json").read_text())["stepscope"]
+
+    def test_a_fork_and_a_program_in_the_place_of_another_have_starts_of_their_own(self):
+        done = self.python("""
+            import os
+            for i in range(8): step()
+            if len(sys.argv) == 1:
+                if os.fork() == 0:
+                    for i in range(8): step()
+                    sys.exit()
+                os.wait()
+                os.execv(sys.executable, [sys.executable, "-W", "ignore", __file__, "again"])""", "--children", "--no-report")
+        self.assertEqual(done.status, 0, done.err)
+        starts = [(path.name.split("_")[1].split(".")[0], self.recording_of(path)["process_start_ns"]) for path in self.captures()]
+        self.assertEqual(len(starts), 3)
+        self.assertEqual(len({number for number, _ in starts}), 2, "exec keeps the number of the process")
+        self.assertEqual(len({start for _, start in starts}), 3)
+
     def test_a_short_window_has_the_lines_of_its_first_step(self):
         done = self.python("""
             import time
@@ -346,6 +366,36 @@ class WithTorch(Folder):
         done = self.run_in("--", "sh", "-c", line + "; wait")
         self.assertEqual(done.status, 0, done.err)
         self.assertEqual(sorted(p.name.split("_rank")[1][0] for p in self.captures()), ["0", "1"])
+
+    def test_a_late_rank_on_the_cpu_is_named_and_who_waits_for_it_does_not_pause(self):
+        """With torchrun, which imports PyTorch, too, and has no steps."""
+        self.script("""
+            import time, torch, torch.distributed
+            torch.set_num_threads(1)
+            torch.distributed.init_process_group("gloo")
+            rank = torch.distributed.get_rank()
+            model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(16, 16))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for i in range(12):
+                optimizer.zero_grad()
+                time.sleep(0.05 * rank)
+                model(torch.ones(4, 16)).sum().backward()
+                optimizer.step()
+            torch.distributed.destroy_process_group()
+            """, "late.py")
+        done = self.run_in("--no-report", "--", TORCH_PYTHON, "-W", "ignore", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "late.py",
+                           environment={"OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.status, 0, done.err)
+        report = run("report", "stepscope-captures", "--json", cwd=self.folder).json()
+        first = report["fleet"]["findings"][0] if "findings" in report["fleet"] else report["findings"][0]
+        self.assertEqual(first["id"], "straggler")
+        self.assertIn("Rank 1 comes", first["title"])
+        (waiting,) = [path for path in self.captures() if "_rank0" in path.name]
+        found = [finding["id"] for finding in run("report", waiting, "--json", cwd=self.folder).json()["findings"]]
+        self.assertIn("exposed-communication", found)
+        self.assertNotIn("host-pause", found)
+        gate = run("gate", "stepscope-captures", "--vs", "stepscope-captures", "--json", "--allow-few", cwd=self.folder).json()
+        self.assertEqual(gate["losses"], [], "the launcher is no run")
 
     def test_a_full_disk_harms_nobody(self):
         # The pauses let small chunks go out, on a busy machine too, where the first takes more: on a quick one all steps
