@@ -42,10 +42,10 @@ struct FleetRank {
   std::optional<std::string> headline_withheld;  // then nothing below is known, and the rank judges nobody
   bool is_times_only = false;  // step times that somebody listed (gate --update-base): no recording, no GPU
   std::size_t step_count = 0;
-  std::int64_t steps_not_kept_count = 0;    // later ones, which its summary has no room for: in no figure
+  std::int64_t steps_not_kept_count = 0;     // later ones, which its summary has no room for: in no figure
   std::int64_t steps_spread_over_count = 0;  // its steps stand for so many, from the first to the last; 0: they are all
-  std::int64_t lost_count = 0;              // events of its file that were lost
-  std::vector<MissingSteps> missing_steps;  // that its recording skips; no figure holds the time of their gaps
+  std::int64_t lost_count = 0;               // events of its file that were lost
+  std::vector<MissingSteps> missing_steps;   // that its recording skips; no figure holds the time of their gaps
   std::optional<DurationNs> step_ns, gpu_busy_ns, exposed_communication_ns;
   std::optional<DurationNs> compute_ns;  // busy without exposed communication
   // Only where the rank shares collectives with others.
@@ -172,6 +172,8 @@ struct FleetFacts {
   // Files of several runs in one folder: sentences that say by what they differ; empty: they are one run.
   std::vector<std::string> mixed;
   std::vector<std::string> foreign;  // files of another world size: in no row
+  // Beside ranks, files that hold no step and say no rank, such as the capture of the ranks' launcher: likewise.
+  std::vector<std::string> without_steps;
   // The rows are ranks of one run, not recordings that happen to be given together: at least two, each with its number,
   // and most of the files.
   [[nodiscard]] bool is_one_run() const;
@@ -179,7 +181,7 @@ struct FleetFacts {
   FleetClocks clocks;
   std::vector<FleetGroup> groups;       // with at least two rows
   std::vector<FleetGroup> lone_groups;  // with one row, which met nobody, as its others have no file
-  std::int64_t matched_count = 0;  // collectives met by two rows or more
+  std::int64_t matched_count = 0;       // collectives met by two rows or more
   std::int64_t unmatched_count =
       0;  // events of groups with two rows whose counts differ in the step, or with unknown peers
   std::int64_t left_out_step_count = 0;    // steps of a group so left out

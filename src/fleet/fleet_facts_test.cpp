@@ -312,6 +312,18 @@ TEST(FleetMatching, names_alone_that_join_other_ranks_are_refuted) {
   EXPECT_TRUE(facts.stragglers.empty());
 }
 
+TEST(FleetRoster, the_launcher_of_the_ranks_is_none) {
+  MadeFleet fleet("rank 0  |ccA==|\nrank 1  |ccA==|\nA = allreduce of dp on 0 1\n");
+  RankSummary launcher;
+  launcher.source = "launcher.stepscope";
+  fleet.run.ranks.push_back(launcher);
+  const FleetFacts facts = compute_fleet_facts(fleet.run);
+  EXPECT_EQ(facts.ranks.size(), 2U);
+  EXPECT_EQ(facts.without_rank_count, 0U);
+  EXPECT_EQ(facts.without_steps, (std::vector<std::string>{"launcher.stepscope"}));
+  EXPECT_EQ(compute_fleet_facts({{launcher}, {}}).ranks.size(), 1U) << "alone it is all there is";
+}
+
 TEST(FleetRoster, windows_of_one_process_are_said_to_be_that_and_are_no_other_run) {
   MadeFleet fleet("rank 0  |ccA==|\nrank 1  |ccA==|\nA = allreduce of dp on 0 1\n");
   RankSummary& first = fleet.run.ranks[0];

@@ -77,18 +77,34 @@ void add_doubts(const RankSummary& summary, GateSide& side) {
     side.losses.push_back(named(summary) + ": " + std::to_string(summary.lost_count) +
                           (summary.lost_count == 1 ? " event was lost" : " events were lost"));
   }
+  if (summary.step_source == step_source_name(StepSource::kNone)) {
+    side.warnings.push_back(named(summary) +
+                            ": no steps are marked, so the whole recording counts as one; --steps NAME");
+  }
   if (summary.steps_not_kept_count <= 0) return;
   const std::string kept = std::to_string(summary.steps.size()), all = std::to_string(recorded_step_count(summary));
   if (lacks_late_steps(summary)) {  // which may be the slow ones
     side.losses.push_back(named(summary) + ": only the first " + kept + " of " + all +
                           " steps are in its summary, and the others were not compared");
   } else {
-    side.warnings.push_back(named(summary) + ": " + kept + " of its " + all + " steps were compared, spread over the run");
+    side.warnings.push_back(named(summary) + ": " + kept + " of its " + all +
+                            " steps were compared, spread over the run");
   }
 }
 
 std::string copy_words(const std::string& copy, const std::string& original) {
   return copy + ": the same as " + original + ", counted once";
+}
+
+// Of several recordings those without any step are no runs; one alone is, and has no steps.
+std::vector<const RankSummary*> with_steps(std::vector<const RankSummary*> recordings, GateSide& side) {
+  const auto is_empty = [](const RankSummary* each) { return each->steps.empty() && !each->headline_withheld; };
+  if (std::all_of(recordings.begin(), recordings.end(), is_empty)) return recordings;
+  for (const RankSummary* each : recordings) {
+    if (is_empty(each)) side.warnings.push_back(named(*each) + " holds no step, and is no run");
+  }
+  std::erase_if(recordings, is_empty);
+  return recordings;
 }
 
 std::vector<const RankSummary*> without_copies(const RunSummary& run, GateSide& side) {
@@ -141,7 +157,7 @@ void check_rank_counts(GateSide& side) {
 
 GateSide gate_side(const RunSummary& run) {
   GateSide side;
-  const std::vector<const RankSummary*> recordings = without_copies(run, side);
+  const std::vector<const RankSummary*> recordings = with_steps(without_copies(run, side), side);
   ProcessList processes = group_by_process(recordings);
   for (std::string& text : describe_windows(processes)) side.warnings.push_back(std::move(text));
   const std::vector<Bundle> bundles = bundle_ranks(std::move(processes.each));

@@ -360,6 +360,26 @@ TEST(GateRuns, OfManyListedTimesThoseThatAreKeptAreOfTheWholeRun) {
   EXPECT_TRUE(lacks_late_steps(first_ones));
 }
 
+// torchrun imports PyTorch, too, and `stepscope run` records it.
+TEST(GateRuns, ARecordingWithoutStepsIsNoRun) {
+  RankSummary launcher;
+  launcher.source = "launcher";
+  const GateSide side = gate_side({{launcher, summary(0, 0, 10)}, {}});
+  ASSERT_EQ(side.runs.size(), 1U);
+  EXPECT_TRUE(side.losses.empty());
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_EQ(side.warnings[0], "launcher holds no step, and is no run");
+  EXPECT_EQ(gate_side({{launcher}, {}}).runs.size(), 1U);
+}
+
+TEST(GateRuns, ARecordingWithoutMarkedStepsSaysSo) {
+  RankSummary whole = summary({}, 0, 1);
+  whole.step_source = "none";
+  const GateSide side = gate_side({{whole}, {}});
+  ASSERT_EQ(side.warnings.size(), 1U);
+  EXPECT_NE(side.warnings[0].find("the whole recording counts as one"), std::string::npos);
+}
+
 TEST(GateRuns, NothingGivesNothing) {
   const GateSide side = gate_side({});
   EXPECT_TRUE(side.runs.empty());

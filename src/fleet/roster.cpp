@@ -80,6 +80,10 @@ bool is_foreign(const RankSummary& rank, const FleetFacts& facts) {
   return rank.world_size && *rank.world_size > 0 && rank.world_size != facts.world_size;
 }
 
+bool holds_nothing(const RankSummary& rank) {
+  return !rank.rank && rank.steps.empty() && rank.gpu_event_count == 0 && !rank.headline_withheld;
+}
+
 bool are_of_one_process(const RunSummary& run, const std::vector<std::size_t>& candidates) {
   std::vector<const RankSummary*> recordings;
   for (const std::size_t at : candidates) recordings.push_back(&run.ranks[at]);
@@ -89,9 +93,15 @@ bool are_of_one_process(const RunSummary& run, const std::vector<std::size_t>& c
 void take_rows(const RunSummary& run, FleetFacts& facts) {
   std::map<std::int64_t, std::vector<std::size_t>> by_rank;
   std::vector<std::size_t> without_rank;
+  const bool has_ranks =
+      std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankSummary& rank) { return rank.rank.has_value(); });
   for (std::size_t at = 0; at < run.ranks.size(); ++at) {
     if (is_foreign(run.ranks[at], facts)) {
       facts.foreign.push_back(run.ranks[at].source);
+      continue;
+    }
+    if (has_ranks && holds_nothing(run.ranks[at])) {
+      facts.without_steps.push_back(run.ranks[at].source);
       continue;
     }
     if (run.ranks[at].rank) {

@@ -54,6 +54,7 @@ Json roster_json(const FleetFacts& facts) {
           {"doubles", std::move(doubles)},
           {"unreadable", std::move(unreadable)},
           {"without_rank_count", facts.without_rank_count},
+          {"without_steps", texts_json(facts.without_steps)},
           {"several_runs", texts_json(facts.mixed)},
           {"left_out", texts_json(facts.foreign)}};
 }

@@ -517,6 +517,13 @@ void add_matching(const FleetFacts& facts, const FleetReplay& replay, Page& page
   page.add(page.line().add("Data", Ink::kBold));
   if (!facts.groups.empty() || facts.unmatched_count > 0) add_labelled("ranks", matching_words(facts), page);
   add_labelled("clock", clock_words(facts), page);
+  if (!facts.without_steps.empty()) {
+    const std::size_t others = facts.without_steps.size() - 1;
+    add_labelled("files",
+                 fmt::format("{}{}: no step in it, left out", clean_text(facts.without_steps.front()),
+                             others > 0 ? " and " + show_counted(counted(others), "other") : ""),
+                 page);
+  }
   const std::string missing = missing_words(facts);
   if (!missing.empty()) add_labelled("steps", missing, page);
   const std::string not_kept = not_kept_words(facts);
