@@ -15,6 +15,7 @@ LaunchReturns compute_launch_returns(const Trace& trace, const GpuTimeline& time
     if (timeline.end_ns[id] - start <= kLongEnough) continue;
     const CallId call = events.call[id];
     if (!call.has_value() || trace.calls.gpu_count[call] != 1) continue;
+    if (start < trace.calls.start_ns[call]) continue;  // the clocks disagree, so the call's end says nothing
     ++out.kernel_count;
     if (trace.calls.end_ns[call] >= timeline.end_ns[id]) ++out.ended_first_count;
   }

@@ -2,13 +2,13 @@
 //
 // Withheld, in this order: the file itself is unsound (two writers, two ranks); nothing ran on
 // a GPU that the file knows of; half of its GPU events or more last impossibly long or short; over 1% of the launches
-// have no GPU event; a step launched work of which no event arrived; the steps take no time. 1% because a share of lost
-// launches is about the share by which busy time is too small, and 1% is the accuracy that the re-simulation demands of
-// itself; the recordings lose none. Launches made while a graph is captured start nothing and are not counted, nor are
-// copies and sets without an event: of zero bytes they leave no record (cuBLAS makes many such sets). Launches in steps
-// that were left out (the file was cut there) are counted but not judged. Swallowing and duplicate records are
-// corrected, so they withhold nothing; bad ones are left out of the sums, which a few of them change little: half,
-// since then less is known than is missing.
+// have no GPU event; a step launched work of which no event arrived; the clocks of host and GPU disagree by a quarter
+// of a step; the steps take no time. 1% because a share of lost launches is about the share by which busy time is too
+// small, and 1% is the accuracy that the re-simulation demands of itself; the recordings lose none. Launches made while
+// a graph is captured start nothing and are not counted, nor are copies and sets without an event: of zero bytes they
+// leave no record (cuBLAS makes many such sets). Launches in steps that were left out (the file was cut there) are
+// counted but not judged. Swallowing and duplicate records are corrected, so they withhold nothing; bad ones are left
+// out of the sums, which a few of them change little: half, since then less is known than is missing.
 #include "analyze/ledger.h"
 
 #include <algorithm>
@@ -190,6 +190,17 @@ std::int64_t count_bad_durations(const Trace& trace) {
   return std::count(faults.begin(), faults.end(), TimeFault::kBadDuration);
 }
 
+// The file's GPU clock and host clock disagree so far that kernels stand in other steps than their launches. Smaller
+// differences (some us are common) leave the accounts nearly right and are only told. A quarter of a step: causes of
+// idle time are then those of another part of the step.
+std::optional<std::string> clock_reason(const Steps& steps, const Launches& launches) {
+  constexpr DurationNs kPartOfStep = 4;
+  if (!launches.median_latency_ns || !steps.median_ns || *steps.median_ns <= 0) return std::nullopt;
+  if (*launches.median_latency_ns >= -(*steps.median_ns / kPartOfStep)) return std::nullopt;
+  return "the clocks of host and GPU disagree (" + std::to_string(launches.negative_latency_count) + " of " +
+         std::to_string(launches.latency_count) + " launches come after the kernel they start)";
+}
+
 std::optional<std::string> find_reason(const Trace& trace, const Steps& steps, const Ledger& ledger,
                                        const LaunchCounts& launches) {
   if (auto unsound = unsound_reason(trace, ledger)) return unsound;
@@ -239,6 +250,7 @@ Ledger compute_ledger(const Trace& trace, const GpuTimeline& timeline, const Lau
     ledger.merged_process_count = count_processes_of_same_steps(trace);
   }
   ledger.headline_withheld = find_reason(trace, steps, ledger, launch_counts);
+  if (!ledger.headline_withheld) ledger.headline_withheld = clock_reason(steps, launches);
   if (!ledger.headline_withheld && steps.median_ns && *steps.median_ns <= 0) {
     ledger.headline_withheld = "the steps take no time: the times of this file cannot be right";
   }

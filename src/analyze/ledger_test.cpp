@@ -34,6 +34,30 @@ TEST(Ledger, AWholeRecordingShowsItsHeadline) {
   EXPECT_FALSE(ledger.headline_withheld.has_value());
 }
 
+// Kernels that stand before their launches by the given shift, in steps of 120 us.
+Ledger ledger_of_early_kernels(int shift_ns) {
+  const auto at = [&](int launch_ns) {
+    return std::to_string(launch_ns - shift_ns) + ".." + std::to_string(launch_ns - shift_ns + 5'000) + "\n";
+  };
+  return ledger_of(trace_from_text(R"(
+    step      [4          ][5          ]
+    call       [L1]         [L2]
+    gpu/7     [K1=]        [K2=]
+    where
+      L1 = cudaLaunchKernel corr 1 @ 60000..62000
+      L2 = cudaLaunchKernel corr 2 @ 190000..192000
+)"
+                                   "      K1 = a corr 1 @ " +
+                                   at(60'000) + "      K2 = a corr 2 @ " + at(190'000)));
+}
+
+TEST(Ledger, ClocksThatDisagreeByAQuarterOfAStepWithholdIt) {
+  EXPECT_FALSE(ledger_of_early_kernels(20'000).headline_withheld);
+  EXPECT_EQ(ledger_of_early_kernels(20'000).negative_latency_count, 2);
+  EXPECT_EQ(ledger_of_early_kernels(50'000).headline_withheld,
+            "the clocks of host and GPU disagree (2 of 2 launches come after the kernel they start)");
+}
+
 TEST(Ledger, LostKernelsWithholdIt) {
   const Ledger ledger = ledger_of(trace_from_text(R"(
     step      [4          ][5          ]

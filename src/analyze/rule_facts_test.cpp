@@ -91,6 +91,20 @@ TEST_F(RuleFacts, calls_that_return_after_their_kernel) {
   EXPECT_EQ(returns.ended_first_count, 1);
 }
 
+TEST_F(RuleFacts, a_kernel_that_starts_before_its_call_says_nothing_of_the_return) {
+  draw(R"(
+    step      [4                                        ]
+    call               [L1=]           [L2=]
+    gpu/7       [K1===]          [K2===]
+    where
+      L1 = cudaLaunchKernel corr 1
+      L2 = cudaLaunchKernel corr 2
+      K1 = gemm corr 1
+      K2 = gemm corr 2
+  )");
+  EXPECT_EQ(compute_launch_returns(trace, timeline, steps.window).kernel_count, 0);
+}
+
 TEST_F(RuleFacts, signs_of_warm_up_inside_steps) {
   draw(R"(
     step      [4                  ][5                  ]
