@@ -4,12 +4,17 @@
 // alone: a GPU that copies for half of its time is busy, not bound by compute. Threshold: 0.80, and no fault that
 // contradicts it. Recordings that are compute-bound reach 0.91 and more; of the others those without a fault of their
 // own stay under 0.60. The host part of 0.80 to 0.85 is below what host-overhead calls a fault, so no loop is called
-// both. MFU stands beside it, since a busy GPU may still be slow.
+// both. MFU stands beside it, since a busy GPU may still be slow. The floor alone does not decide: it keeps every wait
+// that is no host work (for another GPU, for an event, for a read at the step's end), so the GPU must be busy for 0.80
+// of the step too. Copies within the device are its own memory work and count as compute.
+#include <algorithm>
+
 #include "analyze/kernel_totals.h"
 #include "rules/costs.h"
 #include "rules/matmul_advice.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -18,6 +23,8 @@ constexpr double kBound = 0.80;
 // Recomputed FLOPs worth a sentence. Whole-model checkpointing recomputes a quarter at most; none does 0.
 constexpr double kRecomputed = 0.02;
 constexpr double kCommunicationAlone = 0.10;
+constexpr double kWorthAdvice = 0.10;
+constexpr double kMostlyMatmuls = 0.50;
 constexpr double kCopiesAlone = 0.20;  // where exposed-copy becomes a fault
 
 // Slow kernels are compute all the same, and a rare outlier says nothing about the ordinary step.
@@ -31,6 +38,50 @@ double floor_ratio(const RuleInput& input) {
   const auto step = input.facts.what_ifs.unprofiled_step();
   if (floor == nullptr || !step || step->mid_ns <= 0) return typical_busy_ratio(input);
   return static_cast<double>(floor->step_unprofiled.mid_ns) / static_cast<double>(step->mid_ns);
+}
+
+// Busy in the median step, over the step without the profiler where that is estimated.
+double best_busy_ratio(const RuleInput& input) {
+  const double recorded = typical_busy_ratio(input);
+  const auto step = input.facts.what_ifs.unprofiled_step();
+  if (!step || step->mid_ns <= 0) return recorded;
+  const auto busy_ns = static_cast<double>(median_ns(input.facts.main_busy()->busy_by_step_ns).value_or(0));
+  return std::max(recorded, busy_ns / static_cast<double>(step->mid_ns));
+}
+
+bool is_within_device(std::string_view copy_name) {
+  return copy_name.find("DtoD") != copy_name.npos || copy_name.find("DeviceToDevice") != copy_name.npos;
+}
+
+// Copies within the device under which nothing else runs; between devices they are called PtoP.
+DurationNs own_copies_alone_ns(const RuleInput& input) {
+  const DeviceBusy& busy = *input.facts.main_busy();
+  if (share_of_window(input, busy.exposed_copy_ns) < kWorthAdvice) return 0;
+  std::vector<Interval> own;
+  std::vector<Interval> others;
+  for (const GpuEventId id : input.trace.gpu_events_of_device[busy.device].ids()) {
+    if (!input.facts.timeline.counts(input.trace, id)) continue;
+    const Interval at{input.trace.gpu_events.start_ns[id], input.facts.timeline.end_ns[id]};
+    const KernelClass kind = input.facts.classes.of[id];
+    const bool is_own =
+        kind == KernelClass::kCopy && is_within_device(input.trace.text(input.trace.gpu_events.name[id]));
+    if (is_own) own.push_back(at);
+    if (!is_own && kind != KernelClass::kSet) others.push_back(at);
+  }
+  const IntervalSet in_window = clip(union_of(std::move(own)), input.facts.steps.window);
+  const IntervalSet unhidden = subtract(in_window, union_of(std::move(others)));
+  return std::min(busy.exposed_copy_ns, length_ns(subtract(unhidden, input.facts.steps.unrecorded)));
+}
+
+double share_of_busy(const RuleInput& input, DurationNs part_ns) {
+  const DurationNs busy_ns = input.facts.main_busy()->gpu_busy_ns;
+  return busy_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(busy_ns) : 0;
+}
+
+double share_of_kinds(const RuleInput& input, std::initializer_list<KernelClass> kinds) {
+  DurationNs sum = 0;
+  for (const KernelClass kind : kinds) sum += input.facts.main_busy()->busy_by_kind_ns[static_cast<std::size_t>(kind)];
+  return share_of_busy(input, sum);
 }
 
 double recomputed_ratio(const RuleInput& input) {
@@ -52,9 +103,36 @@ void add_recomputed(const RuleInput& input, Finding& finding) {
   finding.evidence.push_back({text, std::nullopt});
 }
 
-void add_advice(const RuleInput& input, std::vector<std::string>& advice) {
+void advise_matmuls(const RuleInput& input, double share, std::vector<std::string>& advice) {
+  const DeviceBusy& busy = *input.facts.main_busy();
+  const auto matmul_ns = busy.busy_by_kind_ns[static_cast<std::size_t>(KernelClass::kMatmul)];
+  const std::string opening = "Matmuls are " + format_percent(share) + " of GPU time: ";
+  if (busy.tensor_core_ns * 2 > matmul_ns) {
+    advice.push_back(opening + "sizes that are multiples of 64, larger batches; they use tensor cores");
+  } else if (input.facts.flops.dominant_dtype != "fp32") {
+    advice.push_back(opening + "bf16 or TF32 puts them on tensor cores, with sizes that are multiples of 8");
+  }
+}
+
+// Each kind of work that is worth a tenth of the GPU's time has its own advice.
+void add_advice(const RuleInput& input, DurationNs own_copies_ns, std::vector<std::string>& advice) {
   if (input.facts.flops.dominant_dtype == "fp32") advice.emplace_back("torch.autocast('cuda', torch.bfloat16)");
-  advice.emplace_back("torch.compile(model): fuses elementwise work and normalisation");
+  const double fusible =
+      share_of_kinds(input, {KernelClass::kElementwise, KernelClass::kNormalisation, KernelClass::kReduction});
+  if (fusible >= kWorthAdvice) {
+    advice.emplace_back("torch.compile(model): fuses elementwise work and normalisation");
+  }
+  const double matmuls = share_of_kinds(input, {KernelClass::kMatmul});
+  if (matmuls >= kMostlyMatmuls) advise_matmuls(input, matmuls, advice);
+  if (share_of_kinds(input, {KernelClass::kConvolution}) >= kWorthAdvice) {
+    advice.emplace_back("Convolutions: model.to(memory_format=torch.channels_last), torch.backends.cudnn.benchmark");
+  }
+  if (share_of_kinds(input, {KernelClass::kAttention}) >= kWorthAdvice) {
+    advice.emplace_back("Attention: is_causal=True in place of a mask, and no padding to the longest sequence");
+  }
+  if (share_of_busy(input, own_copies_ns) >= kWorthAdvice) {
+    advice.emplace_back("Copies within the device: write in place (out=...), fewer clone() and contiguous()");
+  }
   if (recomputed_ratio(input) >= kRecomputed) {
     advice.emplace_back("Where memory allows, checkpoint fewer layers (torch.utils.checkpoint): each is computed once");
   }
@@ -71,10 +149,11 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   }
   if (median_hides_window(input)) return std::nullopt;
   const double communication = share_of_window(input, busy->exposed_communication_ns);
-  const double copies = share_of_window(input, busy->exposed_copy_ns);
+  const DurationNs own_copies_ns = own_copies_alone_ns(input);
+  const double copies = share_of_window(input, busy->exposed_copy_ns - own_copies_ns);
   if (communication >= kCommunicationAlone || copies >= kCopiesAlone) return std::nullopt;
   const double bound = floor_ratio(input) - communication;
-  if (bound < kBound) return std::nullopt;
+  if (bound < kBound || best_busy_ratio(input) < kBound) return std::nullopt;
 
   Finding finding;
   finding.id = "compute-bound";
@@ -92,7 +171,7 @@ std::optional<Finding> find_compute_bound(const RuleInput& input) {
   add_efficiency(input, finding);
   if (find_found(input, "odd-matmul-sizes") == nullptr) add_matmul_sizes(input, finding);
   add_recomputed(input, finding);
-  add_advice(input, finding.advice);
+  add_advice(input, own_copies_ns, finding.advice);
   return finding;
 }
 

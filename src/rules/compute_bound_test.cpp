@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/rule_list.h"
+#include "rules/rules.h"
 #include "support/made_run.h"
 
 namespace stepscope {
@@ -21,6 +22,43 @@ TEST(ComputeBound, from_eighty_percent_on) {
   ASSERT_TRUE(find_compute_bound(bound.input()));
   EXPECT_EQ(find_compute_bound(bound.input())->severity, Severity::kInformation);
   EXPECT_FALSE(find_compute_bound(bound.input())->saving);
+}
+
+TEST(ComputeBound, an_idle_gpu_is_not_bound_whatever_it_waits_for) {
+  for (const auto& [percent, bound] : {std::pair{79, false}, std::pair{81, true}}) {
+    MadeRun run = run_with_floor(0.99);  // the wait is no host work: another GPU, an event, a read at the step's end
+    for (DurationNs& busy : run.facts.busy.front().busy_by_step_ns) busy = busy * percent / 100;
+    EXPECT_EQ(find_compute_bound(run.input()).has_value(), bound) << percent;
+  }
+}
+
+TEST(ComputeBound, copies_within_the_device_are_its_own_work) {
+  MadeRun run = run_with_floor(0.95);
+  DeviceBusy& busy = run.facts.busy.front();
+  busy.exposed_copy_ns = busy.window_ns / 2;
+  EXPECT_FALSE(find_compute_bound(run.input()));
+  run.gpu_event(KernelClass::kCopy, "Memcpy DtoD (Device -> Device)", 2 * MadeRun::kMs, busy.window_ns / 2,
+                GpuEventKind::kCopy);
+  const auto finding = find_compute_bound(run.input());
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->advice[0].starts_with("Copies within the device"));
+  EXPECT_NE(write_verdict(run.input(), {*finding}).find("fewer copies within the device"), std::string::npos);
+}
+
+TEST(ComputeBound, the_advice_is_that_of_the_kernels_which_cost) {
+  const auto advice_for = [](KernelClass kind, DurationNs tensor_core_ns = 0) {
+    MadeRun run = run_with_floor(0.95);
+    DeviceBusy& busy = run.facts.busy.front();
+    busy.busy_by_kind_ns[static_cast<std::size_t>(kind)] = busy.gpu_busy_ns;
+    busy.tensor_core_ns = tensor_core_ns;
+    return find_compute_bound(run.input())->advice[0];
+  };
+  EXPECT_TRUE(advice_for(KernelClass::kElementwise).starts_with("torch.compile(model)"));
+  EXPECT_TRUE(advice_for(KernelClass::kNormalisation).starts_with("torch.compile(model)"));
+  EXPECT_NE(advice_for(KernelClass::kMatmul).find("puts them on tensor cores"), std::string::npos);
+  EXPECT_NE(advice_for(KernelClass::kMatmul, 40 * MadeRun::kMs).find("they use tensor cores"), std::string::npos);
+  EXPECT_TRUE(advice_for(KernelClass::kConvolution).starts_with("Convolutions: "));
+  EXPECT_TRUE(advice_for(KernelClass::kAttention).starts_with("Attention: "));
 }
 
 TEST(ComputeBound, communication_and_copies_alone_are_no_compute) {

@@ -109,6 +109,66 @@ TEST(Verdict, compute_bound_with_a_note_worth_five_percent_names_it) {
             busy + " Besides faster kernels, finding 1 (exposed-copy) would save 5.1 %.");
 }
 
+// A quarter busy in each step of 10 ms: 30 ms idle over the four.
+MadeRun run_of_idle_gpu() {
+  MadeRun run;
+  DeviceBusy& busy = run.facts.busy.front();
+  for (std::size_t step = 0; step < 4; ++step) {
+    const auto at = static_cast<TimeNs>(step) * 10 * MadeRun::kMs;
+    busy.busy.push_back({at, at + 2'500'000});
+    busy.busy_by_step_ns[step] = 2'500'000;
+  }
+  busy.gpu_busy_ns = 10 * MadeRun::kMs;
+  busy.idle_ns = 30 * MadeRun::kMs;
+  return run;
+}
+
+TEST(Verdict, an_idle_gpu_says_what_most_of_its_idle_time_is) {
+  const auto verdict = [](MadeRun& run) { return write_verdict(run.input(), {}); };
+  const std::string opening = "No fault found; the GPU is busy 25 % of the median step";
+  MadeRun none = run_of_idle_gpu();
+  EXPECT_EQ(verdict(none), opening + ", and no single cause explains the rest.");
+  MadeRun gaps = run_of_idle_gpu();
+  gaps.blame(HostLabel::kKernelGap, 6 * MadeRun::kMs);
+  EXPECT_TRUE(verdict(gaps).starts_with(opening + ". 80 % of the idle time are gaps before kernels")) << verdict(gaps);
+  MadeRun drained = run_of_idle_gpu();
+  drained.facts.idle.front().drained_by_wait_ns = 27 * MadeRun::kMs;
+  EXPECT_TRUE(verdict(drained).starts_with(opening + ". 90 % of the idle time begin where the host waits"));
+}
+
+TEST(Verdict, other_gpus_that_work_meanwhile_are_named) {
+  MadeRun run = run_of_idle_gpu();
+  run.trace.devices.push_back({});
+  run.trace.devices.number[DeviceId(1)] = 3;
+  DeviceBusy other = run.facts.busy.front();
+  other.device = DeviceId(1);
+  for (Interval& at : other.busy) at = {at.start_ns + 2'500'000, at.start_ns + 10 * MadeRun::kMs};
+  other.gpu_busy_ns = 30 * MadeRun::kMs;
+  run.facts.busy.push_back(other);
+  const std::string in_turn = write_verdict(run.input(), {});
+  EXPECT_NE(in_turn.find(". For 100 % of its idle time device 3 works meanwhile, one GPU after the other"),
+            std::string::npos)
+      << in_turn;
+  for (Interval& at : run.facts.busy.back().busy) at.start_ns -= 2'500'000;
+  run.facts.busy.back().gpu_busy_ns = 40 * MadeRun::kMs;
+  EXPECT_NE(write_verdict(run.input(), {}).find("device 3 works meanwhile, which has more to do"), std::string::npos);
+}
+
+TEST(Verdict, synchronizations_that_return_too_early_show_a_late_gpu_clock) {
+  for (const DurationNs late_ns : {10'000, 100'000}) {
+    MadeRun run = run_of_idle_gpu();
+    run.blame(HostLabel::kKernelGap, 7 * MadeRun::kMs);
+    for (const Step& step : run.facts.steps.steps) {
+      const CallId launch = run.call(ApiKind::kLaunch, "cudaLaunchKernel", step.gpu.start_ns, 5000);
+      run.call(ApiKind::kStreamSync, "cudaStreamSynchronize", step.gpu.start_ns + 5000, MadeRun::kMs);
+      run.link(launch, run.gpu_event(KernelClass::kMatmul, "gemm", step.gpu.start_ns + 5000, MadeRun::kMs + late_ns));
+    }
+    const bool told =
+        write_verdict(run.input(), {}).find("The GPU's clock is ahead of the host's: 4 of 4") != std::string::npos;
+    EXPECT_EQ(told, late_ns > 20'000);
+  }
+}
+
 TEST(Verdict, a_recorded_warm_up_leads_where_it_takes_most_of_the_time) {
   MadeRun run({500 * MadeRun::kMs, 10 * MadeRun::kMs, 10 * MadeRun::kMs});
   run.gpu_event(KernelClass::kMatmul, "gemm", 1000, MadeRun::kMs);

@@ -7,8 +7,10 @@
 #include "analyze/recording_words.h"
 #include "analyze/step_marks.h"
 #include "rules/costs.h"
+#include "rules/host_sites.h"
 #include "rules/rules.h"
 #include "rules/wording.h"
+#include "stats/quantiles.h"
 
 namespace stepscope {
 namespace {
@@ -133,8 +135,103 @@ std::string describe_compute_bound(const RuleInput& input, const std::vector<Fin
     if (at != std::string::npos) recomputed = evidence.text.substr(0, at) + " of the FLOPs recompute activations.";
   }
   if (!note.empty()) return out + "." + note;
-  if (recomputed.empty()) return out + ". Only faster kernels help now.";
+  if (recomputed.empty()) {
+    const bool copies = std::any_of(bound.advice.begin(), bound.advice.end(),
+                                    [](const std::string& line) { return line.starts_with("Copies within"); });
+    return out + (copies ? ". Only faster kernels and fewer copies within the device help now."
+                         : ". Only faster kernels help now.");
+  }
   return out + ". Faster kernels help, and checkpointing less: " + recomputed;
+}
+
+// The clocks of host and GPU disagree for sure where nearly every synchronization returns before the thread's latest
+// launch has ended: of the whole device, or of the only stream there is. 20 us: what sound clocks may differ by.
+std::string describe_late_gpu_clock(const RuleInput& input) {
+  constexpr DurationNs kSoundClocks = 20'000;
+  const Trace& trace = input.trace;
+  if (input.facts.busy.size() != 1) return {};
+  std::vector<DurationNs> early;
+  std::int64_t asked = 0;
+  for (const IdRange<CallId>& of_thread : trace.calls_of_thread.raw()) {
+    CallId latest_launch;
+    for (const CallId call : of_thread.ids()) {
+      if (trace.calls.gpu_count[call] > 0) latest_launch = call;
+      const ApiKind kind = trace.calls.kind[call];
+      const bool waits = kind == ApiKind::kDeviceSync || (kind == ApiKind::kStreamSync && trace.streams.size() == 1);
+      if (!waits || !latest_launch.has_value()) continue;
+      ++asked;
+      const GpuEventId last = trace.gpu_events_of(latest_launch)[0];
+      const DurationNs by_ns = input.facts.timeline.end_ns[last] - trace.calls.end_ns[call];
+      if (by_ns > kSoundClocks) early.push_back(by_ns);
+    }
+  }
+  const auto count = static_cast<std::int64_t>(early.size());
+  if (count < 3 || count * 10 < asked * 9) return {};
+  return " The GPU's clock is ahead of the host's: " + std::to_string(count) + " of " +
+         count_of(asked, "synchronization returns", "synchronizations return") + " before the awaited work ends, by " +
+         format_duration(median_ns(early).value_or(0)) + ", so where the GPU waits cannot be told.";
+}
+
+// What other GPUs of the process do while this one is idle, when that is most of its idle time.
+std::string describe_other_devices(const RuleInput& input) {
+  constexpr double kMost = 0.5;
+  constexpr double kWorthNaming = 0.1;
+  constexpr double kInTurn = 1.2;  // busy times that add up to little more than their union
+  const DeviceBusy& own = *input.facts.main_busy();
+  const IntervalSet idle = subtract(complement(own.busy, input.facts.steps.window), input.facts.steps.unrecorded);
+  const auto idle_ns = static_cast<double>(length_ns(idle));
+  std::vector<Interval> meanwhile, all(own.busy);
+  double sum_ns = static_cast<double>(own.gpu_busy_ns);
+  std::vector<const DeviceBusy*> named;
+  for (const DeviceBusy& other : input.facts.busy) {
+    if (other.device == own.device) continue;
+    const IntervalSet shared = intersect(idle, other.busy);
+    meanwhile.insert(meanwhile.end(), shared.begin(), shared.end());
+    all.insert(all.end(), other.busy.begin(), other.busy.end());
+    sum_ns += static_cast<double>(other.gpu_busy_ns);
+    if (static_cast<double>(length_ns(shared)) >= kWorthNaming * idle_ns) named.push_back(&other);
+  }
+  const double share = static_cast<double>(length_ns(union_of(std::move(meanwhile)))) / std::max(1.0, idle_ns);
+  if (named.empty() || share < kMost) return {};
+  std::string names = named.size() == 1 ? "device" : "devices";
+  for (std::size_t at = 0; at < named.size() && at < 8; ++at) {
+    names += (at == 0 ? " " : ", ") + std::to_string(input.trace.devices.number[named[at]->device]);
+  }
+  const std::string opening = " For " + format_percent(share) + " of its idle time " + names +
+                              (named.size() == 1 ? " works" : " work") + " meanwhile";
+  if (sum_ns <= kInTurn * static_cast<double>(length_ns(union_of(std::move(all))))) {
+    return opening +
+           ", one GPU after the other: split the batch into micro-batches (torch.distributed.pipelining) so "
+           "that all work at once, or use fewer GPUs.";
+  }
+  return opening + ", which has more to do: give this GPU a larger part of the work.";
+}
+
+// No rule names a cause; where most of an idle GPU's time has one all the same, it is said.
+std::string describe_rest(const RuleInput& input) {
+  constexpr double kIdleEnough = 0.20;
+  constexpr double kMost = 0.5;
+  const std::string none = ", and no single cause explains the rest.";
+  const DeviceIdle* idle = input.facts.main_idle();
+  const auto idle_ns = static_cast<double>(input.facts.main_busy()->idle_ns);
+  if (idle == nullptr || !idle->attributed || idle_ns <= 0 || 1 - typical_busy_ratio(input) < kIdleEnough) return none;
+  if (const std::string skew = describe_late_gpu_clock(input); !skew.empty()) return "." + skew;
+  if (const std::string others = describe_other_devices(input); !others.empty()) return "." + others;
+  const double gaps = static_cast<double>(idle_blamed_on(input, HostLabel::kKernelGap)) / idle_ns;
+  if (gaps >= kMost) {
+    return ". " + format_percent(gaps) +
+           " of the idle time are gaps before kernels that are launched already: the GPU "
+           "itself waits, for an event, another stream, or between many short kernels.";
+  }
+  const double drained = static_cast<double>(idle->drained_by_wait_ns) / idle_ns;
+  if (drained < kMost) return none;
+  std::string where;
+  for (const Gap& gap : idle->largest) {
+    if (where.empty() && gap.blocked_by) where = describe_call_place(input.trace, *gap.blocked_by);
+  }
+  return ". " + format_percent(drained) + " of the idle time begin where the host waits for the GPU" +
+         (where.empty() ? "" : " (" + where + ")") +
+         ": until it launches again the GPU has no work. Read results later, or every few steps.";
 }
 
 std::string without_fault(const RuleInput& input, const std::vector<Finding>& findings) {
@@ -167,7 +264,7 @@ std::string without_fault(const RuleInput& input, const std::vector<Finding>& fi
   if (const Finding* note = first_of(findings, Severity::kNote); note != nullptr && note->saving) {
     return "No fault found; the GPU is busy " + share + " of the median step. " + note->title + ".";
   }
-  return "No fault found; the GPU is busy " + share + " of the median step, and no single cause explains the rest.";
+  return "No fault found; the GPU is busy " + share + " of the median step" + describe_rest(input);
 }
 
 }  // namespace
