@@ -330,6 +330,7 @@ void AveragesBuilder::commit(const Node& node) {
   const DurationNs total = node.end_ns - node.start_ns;
   ++row.count;
   row.record_count += node.record_count;
+  if (node.own_device_ns > 0) ++row.device_count;
   row.cpu_time_total_ns += total;
   row.self_cpu_time_total_ns += total - node.children_cpu_ns;
   row.device_time_total_ns += node.own_device_ns + node.children_device_ns;

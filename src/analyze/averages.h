@@ -24,6 +24,7 @@ struct AverageRow {
   bool is_user_annotation = false;
   std::int64_t count = 0;         // torch's, after its merge of a same-named only child
   std::int64_t record_count = 0;  // events in the file
+  std::int64_t device_count = 0;  // of count, calls that have device time of their own
   DurationNs inclusive_ns = 0;    // total with nested repeats counted once
   DurationNs cpu_time_total_ns = 0, self_cpu_time_total_ns = 0;
   DurationNs device_time_total_ns = 0, self_device_time_total_ns = 0;

@@ -1,6 +1,7 @@
 // From a drawn trace to a report: nothing is lost on the way, and the excerpt shows what was drawn.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/json.h"
@@ -109,6 +110,40 @@ TEST(BuildReport, TablesAndLaunchesAreOfTheDeviceThatIsShown) {
 }
 
 // Step 5 was recorded but for its span: what it did is in no sum, or the steps would seem to do half as much more.
+// One process drives two devices, as DataParallel does: half of the calls gave each of them work.
+TEST(BuildReport, AnOperatorHasTheCallsThatGaveTheShownDeviceWork) {
+  const Trace trace = trace_from_text(R"(
+    step      [4                           ][5                           ]
+    op         [mm  ]   [nn  ]               [oo  ]   [pp  ]
+    call        [L1]     [L2]                 [L3]     [L4]
+    gpu/7           [K1=========]                 [K3=========]
+    gpu1/7                   [K2====]                      [K4====]
+    where
+      mm = aten::mm ext 1
+      nn = aten::mm ext 2
+      oo = aten::mm ext 3
+      pp = aten::mm ext 4
+      L1 = cudaLaunchKernel corr 1 ext 1
+      K1 = gemm_kernel corr 1 ext 1
+      L2 = cudaLaunchKernel corr 2 ext 2
+      K2 = gemm_kernel corr 2 ext 2
+      L3 = cudaLaunchKernel corr 3 ext 3
+      K3 = gemm_kernel corr 3 ext 3
+      L4 = cudaLaunchKernel corr 4 ext 4
+      K4 = gemm_kernel corr 4 ext 4
+  )");
+  ReportOptions options;
+  options.top_count = 5;
+  const Report report = build_report(trace, compute_facts(trace, {}), {}, "", options);
+  ASSERT_EQ(report.devices.size(), 2U);
+  ASSERT_EQ(report.tables->operators_by_device.size(), 1U);
+  EXPECT_EQ(report.tables->operators_by_device[0].count, 2);
+  const auto by_cpu = std::find_if(report.tables->operators_by_cpu.begin(), report.tables->operators_by_cpu.end(),
+                                   [](const OperatorRow& row) { return row.name == "aten::mm"; });
+  ASSERT_NE(by_cpu, report.tables->operators_by_cpu.end());
+  EXPECT_EQ(by_cpu->count, 4);
+}
+
 TEST(BuildReport, AStepThatIsMissingIsInNoSum) {
   Built built{trace_from_text(R"(
     step      [4                ]                  [6                ]

@@ -80,6 +80,8 @@ void add_operators(const Trace& trace, const Owned& owned, Tables& tables) {
   for (const AverageRow& row : averages.rows) {
     if (row.device_type != "DeviceType.CPU") continue;
     tables.operators_by_cpu.push_back(operator_row(row));
+    OperatorRow& on_device = tables.operators_by_device.emplace_back(operator_row(row));
+    if (owned.device) on_device.count = row.device_count;  // the other calls gave other devices work
     tables.operator_device_total_ns += row.self_device_time_total_ns;
     tables.operator_cpu_total_ns += row.self_cpu_time_total_ns;
   }
@@ -104,7 +106,6 @@ Tables build_tables(const Trace& trace, const Facts& facts, bool whole_file_wind
   add_operators(trace, owned, tables);
   tables.kernel_count = tables.kernels.size();
   tables.operator_count = tables.operators_by_cpu.size();
-  tables.operators_by_device = tables.operators_by_cpu;
   keep_top(tables.kernels, &KernelRow::total_ns, top_count);
   keep_top(tables.operators_by_device, &OperatorRow::self_device_ns, top_count);
   keep_top(tables.operators_by_cpu, &OperatorRow::self_cpu_ns, top_count);
