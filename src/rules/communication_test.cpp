@@ -59,6 +59,36 @@ TEST(ExposedCommunication, from_five_percent_on) {
   EXPECT_FALSE(find_exposed_communication(fault.input()));
 }
 
+// One collective a step alone on the GPU after a product on stream 0.
+std::string first_advice(std::string_view kernel, std::string_view told, bool own_stream) {
+  MadeRun run;
+  const StreamId own = run.trace.streams.push_back({DeviceId(0), run.text("20"), {}});
+  for (const Step& step : run.facts.steps.steps) {
+    run.gpu_event(KernelClass::kMatmul, "gemm", step.gpu.start_ns, 2 * MadeRun::kMs);
+    const TimeNs start = step.gpu.start_ns + 3 * MadeRun::kMs;
+    const GpuEventId event = run.gpu_event(KernelClass::kCommunication, kernel, start, 2 * MadeRun::kMs);
+    if (own_stream) run.trace.gpu_events.stream[event] = own;
+    if (told.empty()) continue;
+    Collectives::Row row;
+    row.name = run.text(told);
+    run.trace.gpu_events.collective[event] = run.trace.collectives.push_back(row);
+  }
+  run.facts.busy.front().exposed_communication_ns = 8 * MadeRun::kMs;
+  run.set_saving(Transform::kCommunicationOverlapped, 0.2);
+  return find_exposed_communication(run.input())->advice.front();
+}
+
+TEST(ExposedCommunication, advises_by_the_collective_and_its_stream) {
+  const auto begins = [](const std::string& text, std::string_view with) { return text.starts_with(with); };
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", true), "DDP("));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "", false), "Tensor parallel"));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_AllGather_RING_LL", "", true), "FSDP"));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "", true), "FSDP"));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_Generic", "_reduce_scatter_base", true), "FSDP"));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_SendRecv", "all_to_allv", true), "All-to-all"));
+  EXPECT_TRUE(begins(first_advice("ncclDevKernel_Broadcast_RING_LL", "broadcast", true), "async_op=True"));
+}
+
 TEST(ExposedCommunication, claims_only_what_the_straggler_leaves) {
   MadeRun run = run_with_wait(3 * MadeRun::kMs);
   std::vector<Finding> found;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "rules/host_only.h"
+#include "rules/overlap_advice.h"
 #include "rules/rule_list.h"
 #include "rules/wording.h"
 
@@ -76,10 +77,7 @@ std::optional<Finding> find_exposed_communication(const RuleInput& input) {
                                   format_duration(per_step(input, busy->hidden_communication_ns)) +
                                   " of it under compute.",
                               std::nullopt});
-  finding.advice = {
-      "DDP(..., bucket_cap_mb=10): sooner begun than with 25, the default; 100 if there are many short collectives",
-      "FSDP: backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True",
-      "Fewer bytes: torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook; no_sync()"};
+  finding.advice = overlap_advice(input, busy->device);
   set_cost(finding, input, cost, "With communication under compute");
   return finding;
 }
