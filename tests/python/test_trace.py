@@ -73,11 +73,11 @@ class Report(unittest.TestCase):
 
     def test_a_report_answers(self):
         report = self.trace.report(top=0)
-        self.assertIn("pauses", report.verdict)
+        self.assertIn("launches nothing", report.verdict)
         self.assertEqual(report.findings[0]["id"], "host-pause")
         self.assertEqual(report["schema_version"], 1)
         self.assertIn("verdict", list(report.keys()))
-        self.assertIn("pauses", repr(report))
+        self.assertIn("launches nothing", repr(report))
 
     def test_what_is_asked_changes_the_answer(self):
         self.assertNotEqual(self.trace.report(whole_file=True).data, self.trace.report().data)
@@ -87,7 +87,7 @@ class Report(unittest.TestCase):
         page = stepscope.Report(hostile, lambda width, colour: "</pre><script>")._repr_html_()
         self.assertNotIn("<script>", page)
         self.assertIn("&lt;b&gt;", page)
-        self.assertIn("pauses", self.trace._repr_html_())
+        self.assertIn("launches nothing", self.trace._repr_html_())
 
     def test_ranks_are_looked_at_together(self):
         run = stepscope.load(support.RANKS)
