@@ -5,7 +5,7 @@
 # hooks cannot be installed (an older torch) the agent hears spans as ever.
 #
 # torch.compile traces hooks into the program's graph. It knows what is_compiling() says while it compiles, so of ours
-# nothing is left: the same graphs, breaks and guards that fail as without them (tests/cli/test_run.py). For that the
+# nothing is left: the same graphs, breaks and guards that fail as without them (tests/cli/test_run_optimizers.py). For that the
 # question stands first, outside `try`, and the hooks are closures: a name of this module's would make Dynamo import the
 # module by its name for its guards. Hooks are torch.optim's own, not an optimizer's, so no copy or pickle of
 # one takes them along.
