@@ -2,10 +2,9 @@
 #include "analyze/held_host.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
-#include "analyze/replay/build_graph.h"
+#include "analyze/replay/ask_again.h"
 #include "analyze/replay/saving.h"
 #include "analyze/replay/transforms.h"
 #include "stats/quantiles.h"
@@ -133,16 +132,13 @@ class HeldReplay {
   [[nodiscard]] WhatIf answer(const std::vector<Lanes>& weights) const {
     Lanes after = step_of(weights);
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) after[lane] = std::min(step_[lane], after[lane]);
-    const auto scaled = [&](DurationNs ns) {
-      return static_cast<DurationNs>(std::llround(static_cast<double>(ns) * window_.scale));
-    };
     WhatIf out;
     out.applies = true;
     out.saving = saving_between(step_, after);
-    for (DurationNs* ns : {&out.saving.low_ns, &out.saving.mid_ns, &out.saving.high_ns}) *ns = scaled(*ns);
-    out.step_unprofiled = {scaled(std::min({after[kLow], after[kMid], after[kHigh]})), scaled(after[kMid]),
-                           scaled(std::max({after[kLow], after[kMid], after[kHigh]}))};
-    out.step_recorded_ns = scaled(after[kRecorded]);
+    scale_by(out.saving, window_.scale);
+    out.step_unprofiled = estimate_of(after);
+    scale_by(out.step_unprofiled, window_.scale);
+    out.step_recorded_ns = scaled_by(after[kRecorded], window_.scale);
     return out;
   }
 
@@ -158,16 +154,9 @@ class HeldReplay {
 }  // namespace
 
 std::optional<HeldHost> compute_held_host(const Trace& trace, const Facts& facts) {
-  if (facts.what_ifs.results.empty() || facts.busy.empty()) return std::nullopt;
-  WhatIfOptions options;
-  options.device = facts.busy[facts.main_device].device;
-  const ReplayInput input{trace,         facts.timeline, facts.launches, facts.steps,
-                          facts.classes, facts.path,     facts.waits,    options};
-  const ReplayWindow window = choose_replay_window(input);
-  if (window.refused) return std::nullopt;
-  const BuiltGraph built = build_replay_graph(input, window);
-  if (built.refused) return std::nullopt;
-  return HeldReplay(input, window, built.graph).run();
+  return ask_again(trace, facts, [](const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph) {
+    return HeldReplay(input, window, graph).run();
+  });
 }
 
 }  // namespace stepscope

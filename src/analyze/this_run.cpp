@@ -2,10 +2,10 @@
 #include "analyze/this_run.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "analyze/replay/build_graph.h"
+#include "analyze/replay/ask_again.h"
 #include "analyze/replay/profiler_cost.h"
+#include "analyze/replay/saving.h"
 
 namespace stepscope {
 namespace {
@@ -25,23 +25,16 @@ DurationNs model_error_ns(const WhatIfs& what_ifs, DurationNs step_ns) {
 }  // namespace
 
 std::optional<Estimate> estimate_this_run(const Trace& trace, const Facts& facts) {
-  if (facts.what_ifs.results.empty() || facts.busy.empty()) return std::nullopt;
-  WhatIfOptions options;
-  options.device = facts.busy[facts.main_device].device;
-  const ReplayInput input{trace,         facts.timeline, facts.launches, facts.steps,
-                          facts.classes, facts.path,     facts.waits,    options};
-  const ReplayWindow window = choose_replay_window(input);
-  if (window.refused) return std::nullopt;
-  const BuiltGraph built = build_replay_graph(input, window);
-  if (built.refused) return std::nullopt;
-  const ProfilerCost cost = ProfilerCost::of(trace.info, measure_hook_pace(input, window.host)).for_this_run();
-  std::vector<Lanes> times;
-  evaluate(built.graph, weigh_edges(built.graph, cost), times);
-  Lanes step = compute_median_step(built.graph, times);
-  for (DurationNs& lane : step) lane = std::llround(static_cast<double>(lane) * window.scale);
-  const DurationNs error = model_error_ns(facts.what_ifs, step[kMid]);
-  return Estimate{std::min({step[kLow], step[kMid] - error, step[kHigh]}), step[kMid],
-                  std::max({step[kLow], step[kMid] + error, step[kHigh]})};
+  return ask_again(trace, facts, [&](const ReplayInput& input, const ReplayWindow& window, const ReplayGraph& graph) {
+    const ProfilerCost cost = ProfilerCost::of(trace.info, measure_hook_pace(input, window.host)).for_this_run();
+    std::vector<Lanes> times;
+    evaluate(graph, weigh_edges(graph, cost), times);
+    Lanes step = compute_median_step(graph, times);
+    for (DurationNs& lane : step) lane = scaled_by(lane, window.scale);
+    const DurationNs error = model_error_ns(facts.what_ifs, step[kMid]);
+    return Estimate{std::min({step[kLow], step[kMid] - error, step[kHigh]}), step[kMid],
+                    std::max({step[kLow], step[kMid] + error, step[kHigh]})};
+  });
 }
 
 }  // namespace stepscope

@@ -16,11 +16,6 @@
 namespace stepscope {
 namespace {
 
-Estimate estimate_of(const Lanes& step) {
-  // The mid may lie outside by rounding or because a median jumped; the range then widens.
-  return {std::min({step[kLow], step[kMid], step[kHigh]}), step[kMid], std::max({step[kLow], step[kMid], step[kHigh]})};
-}
-
 // The graph with the weights and the median step of the unchanged run.
 class Replayer {
  public:
@@ -109,15 +104,6 @@ void widen_by_model_error(Estimate& step, DurationNs recorded_ns) {
   step.high_ns = std::min(step.mid_ns + off(step.high_ns - step.mid_ns), std::max(step.mid_ns, recorded_ns));
 }
 
-void scale_by(Estimate& estimate, double scale) {
-  const auto scaled = [&](DurationNs& ns) {
-    ns = static_cast<DurationNs>(std::llround(static_cast<double>(ns) * scale));
-  };
-  scaled(estimate.low_ns);
-  scaled(estimate.mid_ns);
-  scaled(estimate.high_ns);
-}
-
 // The replayed steps' own answers as those of the median step of all: nothing is compared with another set's recorded
 // time.
 void scale_answers(WhatIfs& answers) {
@@ -126,7 +112,7 @@ void scale_answers(WhatIfs& answers) {
   const auto scale_one = [&](auto& answer) {
     scale_by(answer.step_unprofiled, scale);
     scale_by(answer.saving, scale);
-    answer.step_recorded_ns = std::llround(static_cast<double>(answer.step_recorded_ns) * scale);
+    answer.step_recorded_ns = scaled_by(answer.step_recorded_ns, scale);
   };
   for (WhatIf& each : answers.results) scale_one(each);
   if (answers.operators_removed) scale_one(*answers.operators_removed);

@@ -2,6 +2,7 @@
 #include "analyze/replay/saving.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepscope {
 namespace {
@@ -9,6 +10,19 @@ namespace {
 constexpr DurationNs kSmallSavingNs = 1'000'000;
 
 }  // namespace
+
+Estimate estimate_of(const Lanes& step) {
+  // The mid may lie outside by rounding or because a median jumped; the range then widens.
+  return {std::min({step[kLow], step[kMid], step[kHigh]}), step[kMid], std::max({step[kLow], step[kMid], step[kHigh]})};
+}
+
+DurationNs scaled_by(DurationNs length_ns, double scale) {
+  return std::llround(static_cast<double>(length_ns) * scale);
+}
+
+void scale_by(Estimate& estimate, double scale) {
+  for (DurationNs* ns : {&estimate.low_ns, &estimate.mid_ns, &estimate.high_ns}) *ns = scaled_by(*ns, scale);
+}
 
 Estimate saving_between(const Lanes& before, const Lanes& after) {
   const auto saved = [&](Lane lane) { return std::max<DurationNs>(0, before[lane] - after[lane]); };

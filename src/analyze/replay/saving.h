@@ -9,6 +9,12 @@
 
 namespace stepscope {
 
+// The middle guess, with the least and most of all.
+[[nodiscard]] Estimate estimate_of(const Lanes& step);
+// From the replayed steps to all that they stand for (ReplayWindow::scale).
+[[nodiscard]] DurationNs scaled_by(DurationNs length_ns, double scale);
+void scale_by(Estimate& estimate, double scale);
+
 // Between the median step before and after the change; never below 0. Savings under 1 ms were uncertain by a third
 // wherever truth was measured, so their range is at least that wide.
 [[nodiscard]] Estimate saving_between(const Lanes& before, const Lanes& after);
