@@ -19,8 +19,6 @@ constexpr DurationNs kTimesUsual = 20;
 
 constexpr LabelMask kQuiet = mask_of(HostLabel::kOperator) | mask_of(HostLabel::kOptimizer) |
                              mask_of(HostLabel::kPython) | mask_of(HostLabel::kNoEvent);
-constexpr LabelMask kSpecific =
-    mask_of(HostLabel::kDataLoader) | mask_of(HostLabel::kCheckpoint) | mask_of(HostLabel::kAllocator);
 
 DurationNs quiet_ns(const ReplayGraph& graph, const HostWork& work) {
   DurationNs sum = 0;
@@ -49,7 +47,7 @@ class HeldReplay {
     Edits edits = edits_of(Transform::kHostZero, {input_, window_, graph_, no_pauses});
     std::vector<Lanes> weights;
     apply_edits(graph_, cost_, unchanged_, edits, weights);
-    weigh_held(kSpecific, weights);
+    weigh_held(kSpecificLabels, weights);
     out.as_graph = answer(weights);
     weights = unchanged_;
     weigh_held(kQuiet, weights);

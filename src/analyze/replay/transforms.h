@@ -7,6 +7,10 @@
 
 namespace stepscope {
 
+// Host work with a rule of its own, which Transform::kSpecificRemoved takes away.
+inline constexpr LabelMask kSpecificLabels =
+    mask_of(HostLabel::kDataLoader) | mask_of(HostLabel::kCheckpoint) | mask_of(HostLabel::kAllocator);
+
 struct TransformInput {
   const ReplayInput& input;
   const ReplayWindow& window;
